@@ -11,8 +11,10 @@ from importlib import import_module
 from pathlib import Path
 
 ALL = (
-    *("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "contact", "fixed_point"),
-    *("calibration", "touch"),
+    *("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "slave", "contact"),
+    "fixed_point",
+    "calibration",
+    "touch",
 )
 ASKED = ("mutations",)
 """What takes very long and runs only when it is named."""

@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.side_by_side import Ratio, seconds
+from rheotwin.executor import opened
 from rheotwin.scene import Scene, load_scene
 from rheotwin.validation.calibration import CalibrationProblem, twin
+from rheotwin.validation.calibration.campaign import Task, answer
 
 Array = Any
 SCENES = Path(__file__).parents[1] / "scenes"
 NUMBERS = ("young", "voigt_viscosity", "series_viscosity")
 PUBLISHED = ("R2-M1", "R7-GA", "R7-RA", "R4-start", "R4-weak", "R4-strong", "R5-M1", "R3-M3E")
+CALLS = 100
+"""Calls of eight sets, some 20 ms each, that two processes share."""
 TIMES = (1.0, 3.3, 3.6, 4.0)
 
 
@@ -38,8 +42,21 @@ def published() -> Array:
     return np.array([[laws[law][number] for law in pair for number in NUMBERS] for pair in pairs])
 
 
+def two_processes(problem: CalibrationProblem, sets: Array) -> Ratio:
+    """Measure a population of many calls by two processes and by one; it means something on an idle machine only."""
+    items = [[Task(sets)] for _ in range(CALLS)]
+    with opened("processes:1") as one, opened("processes:2") as two:
+        work = {
+            "one": lambda: list(one.each(answer, problem, items)),
+            "two": lambda: list(two.each(answer, problem, items)),
+        }
+        spent = seconds(work, rounds=3)
+    times = spent["one"] / spent["two"]
+    return Ratio("6 x 4 x 6, two processes over one", spent["two"] / spent["one"], 1.0 / 1.8, f"{times:.2f} times")
+
+
 def measure() -> list[Ratio]:
-    """Measure lanes of both precisions and sizes, and the error of S."""
+    """Measure lanes of both precisions and sizes, the error of S, and what a second process brings."""
     truth = load_scene(SCENES / "calibrated-lattice-3d.toml").with_case("R2-M1")
     record, _ = twin(truth, "truss", TIMES, scale=2.0, points=15_235)
     sets, small = published(), marked("calibrated-lattice-3d", "R7-GA")
@@ -64,4 +81,4 @@ def measure() -> list[Ratio]:
         many = np.vstack([sets, sets])
         spent = seconds({"lanes": lambda p=problem, m=many: p.evaluate(m)}, rounds=3, clock=process_time)  # type: ignore[misc]
         ratios.append(Ratio(name, 1e3 * spent["lanes"] / len(many), limit))
-    return ratios
+    return [*ratios, two_processes(lanes, sets)]

@@ -13,6 +13,7 @@ import gallery_circuit
 import gallery_identified
 import gallery_map
 import gallery_pareto
+import gallery_slave
 import numpy as np
 import pyvista
 from matplotlib import pyplot as plt
@@ -302,6 +303,9 @@ def main(names: list[str]) -> None:
         for strip in STRIPS:
             if not names or strip.scene in names:
                 draw_strip(strip, Path(folder) / strip.scene)
+        for strip in gallery_slave.STRIPS:
+            if not names or strip.scene in names:
+                gallery_slave.draw(strip, ROOT, IMAGES, Path(folder) / strip.scene)
     if not names or "press-match-2d" in names:
         draw_forces("press-match-2d", "roller")
     if not names or "after-contact-2d" in names:

@@ -14,7 +14,7 @@ Both give the same forces. A body with laws by part has the terms of each law on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array
+from rheotwin.fem.fast.solids import SolidStiffness
+from rheotwin.fem.points import STRESS, PointTerm
 from rheotwin.fem.space import Space
 from rheotwin.materials import Channel
 from rheotwin.problem import Cells
@@ -51,7 +53,7 @@ class Term:
     channel: Channel
     stress_map: Array
     """Map (6, 6) from a strain-like tensor to its stress per unit modulus."""
-    matrix: csr_matrix | None
+    matrix: csr_matrix | SolidStiffness | None
     """J [m^(d-2)], or None where it is dense and enters by `augmentation`."""
     strain_of: Callable[[Array], Array]
     """State -> strain-like tensors (points, 6) at the quadrature points of the cells."""
@@ -155,24 +157,33 @@ class LinearBody:
     space: Space
     mass: csr_matrix
     terms: tuple[Term, ...]
+    points: tuple[PointTerm, ...] = ()
+    """Laws that are no channels; what they remember comes behind the histories of the terms."""
     out_of_plane: Array | float = 0.0
     """Strain ZZ per (XX + YY) where it has been eliminated (points,): -nu/(1 - nu) in plane stress."""
 
     def at_rest(self) -> list[Array]:
         """Return no histories (arms, state size), one array per term."""
-        return [np.zeros((len(term.channel.times), term.state_size)) for term in self.terms]
+        histories = [np.zeros((len(term.channel.times), term.state_size)) for term in self.terms]
+        return histories + [points.at_rest() for points in self.points]
+
+    def own(self, memories: Sequence[Array]) -> Iterator[tuple[PointTerm, Array]]:
+        """Iterate over the laws at points with what they remember."""
+        return zip(self.points, memories[len(self.terms) :], strict=True)
 
     def internal_force(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
         """Return sum J (g_inf e + sum w + eta e') (size,) [N]."""
         force = np.zeros(len(u))
-        for term, memory in zip(self.terms, memories, strict=True):
+        for term, memory in zip(self.terms, memories, strict=False):
             force += term.force(_stress_state(term, u, rate) + memory.sum(axis=0))
+        for points, memory in self.own(memories):
+            force += points.force(memory[:, :STRESS])
         return force
 
     def stored(self, u: Array, memories: Sequence[Array]) -> float:
         """Return sum (g_inf e'Je + sum_a w'Jw/g_a)/2 [J]."""
-        total = 0.0
-        for term, memory in zip(self.terms, memories, strict=True):
+        total = sum(points.stored(u, memory) for points, memory in self.own(memories))
+        for term, memory in zip(self.terms, memories, strict=False):
             if term.channel.equilibrium:
                 measure = term.measure(u)
                 total += 0.5 * term.channel.equilibrium * term.product(measure, measure)
@@ -182,17 +193,21 @@ class LinearBody:
 
     def vertex_stress(self, u: Array, rate: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
         """Return C (g_inf e + sum w + eta e'), averaged to the vertices."""
-        return np.asarray(self.space.averaging @ self._point_stress(u, rate, memories, memory_only))
+        return np.asarray(self.space.averaging @ self.point_stress(u, rate, memories, memory_only))
 
     def cell_stress(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
         """Return C (g_inf e + sum w + eta e'), averaged over each cell."""
-        stress = self._point_stress(u, rate, memories, memory_only=False)
+        stress = self.point_stress(u, rate, memories, memory_only=False)
         weights = self.space.weights.reshape(self.space.mesh.nelements, -1)
         return np.asarray(np.einsum("cq,cqi->ci", weights, stress.reshape(*weights.shape, 6)) / weights.sum(1)[:, None])
 
-    def _point_stress(self, u: Array, rate: Array, memories: Sequence[Array], memory_only: bool) -> Array:
+    def point_stress(self, u: Array, rate: Array, memories: Sequence[Array], memory_only: bool = False) -> Array:
+        """Return C (g_inf e + sum w + eta e') (points, 6) at the quadrature points."""
         stress = np.zeros((self.space.weights.size, 6))
-        for term, memory in zip(self.terms, memories, strict=True):
+        for points, memory in self.own(memories):
+            held = points.law.relaxing(memory[:, STRESS:]) if memory_only else memory[:, :STRESS]
+            stress[self.space.places_in(points.cells)] += held
+        for term, memory in zip(self.terms, memories, strict=False):
             state = memory.sum(axis=0)
             if not memory_only:
                 state = state + _stress_state(term, u, rate)

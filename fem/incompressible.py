@@ -50,9 +50,10 @@ from skfem import (
 )
 from skfem.helpers import div
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.point_laws import is_yielding
 from rheotwin.materials import is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
 
@@ -201,6 +202,18 @@ def mixed_form(
     return MixedForm(formulation, basis, gradient, mass, values)
 
 
+def pressure_functions(basis: Basis, cell: str, formulation: Formulation, cells: Cells = ...) -> tuple[Indices, Array]:
+    """Return the pressures (elements, k), numbered from zero, and their functions (points, k) at the quadrature points.
+
+    `basis` is the `mixed_basis` of the formulation; of some `cells` alone if given.
+    """
+    pressure = Basis(basis.mesh, _pair(formulation, cell).pressure, quadrature=basis.quadrature)
+    dofs = pressure.element_dofs.T[cells].astype(np.int64)
+    functions = [np.broadcast_to(np.asarray(shape[0]), pressure.dx.shape)[0] for shape in pressure.basis]
+    numbers = np.unique(dofs, return_inverse=True)[1].astype(np.int64)
+    return numbers.reshape(dofs.shape), np.stack(functions, axis=1)
+
+
 def _pair(formulation: Formulation, cell: str) -> Pair:
     cells = FORMULATIONS[formulation]
     if cell not in cells:
@@ -255,8 +268,13 @@ REMEDY = {
     "hex": "b-bar or taylor-hood",
 }
 
+LARGE_REMEDY = REMEDY | {"triangle": "taylor-hood or mini", "tet": "taylor-hood or mini"}
+"""What does not lock at large strain."""
 
-def locking_check(cell: str, order: int, formulation: str, poisson: float, *, place: str = "poisson") -> str | None:
+
+def locking_check(
+    cell: str, order: int, formulation: str, poisson: float, *, place: str = "poisson", large: bool = False
+) -> str | None:
     """Return a warning for a Poisson ratio near the limit of the element, or None; refuse beyond the limit.
 
     `formulation` is "displacement" or one of `FORMULATIONS`; `place` says where the ratio was given. Bars (line
@@ -271,7 +289,8 @@ def locking_check(cell: str, order: int, formulation: str, poisson: float, *, pl
         )
     if formulation != "displacement":
         return None
-    remedy = f'use formulation = "{REMEDY[cell].split()[0]}" (or {REMEDY[cell].split()[-1]})'
+    words = (LARGE_REMEDY if large else REMEDY)[cell].split()
+    remedy = f'use formulation = "{words[0]}" (or {words[-1]})'
     if poisson >= INCOMPRESSIBLE:
         raise RheotwinError(f"{place}: {poisson:g} is incompressible, which needs a pressure space: {remedy}")
     if order > 1:
@@ -283,20 +302,23 @@ def locking_check(cell: str, order: int, formulation: str, poisson: float, *, pl
     return None
 
 
-def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation: str) -> None:
+def warn_of_locking(body: ProblemBody, problem: Problem, order: int, formulation: str, *, large: bool = False) -> None:
     """Refuse a Poisson ratio that the elements cannot follow at once, warn of one near it, now or in the long run."""
     if problem.dimension == 1 or problem.plane == "stress":
         return  # neither has a volume to keep
     for place, law, _ in body.laws:
         at_once = settled = INCOMPRESSIBLE
-        if not is_incompressible(law):
+        if is_yielding(law):
+            at_once = settled = law.parts[0].poisson
+        elif not is_incompressible(law):
             bulk, shear = law.channel("bulk"), law.channel("shear")
             at_once = _poisson(bulk.instantaneous, shear.instantaneous)
             settled = _poisson(bulk.equilibrium, shear.equilibrium)
-        warning = locking_check(body.cell, order, formulation, at_once, place=place)
+        warning = locking_check(body.cell, order, formulation, at_once, place=place, large=large)
         if warning is None:
             late = min(settled, REFUSE_ABOVE)  # shear that relaxes makes a body incompressible only little by little
-            warning = locking_check(body.cell, order, formulation, late, place=f"{place} in the long run")
+            place = f"{place} in the long run"
+            warning = locking_check(body.cell, order, formulation, late, place=place, large=large)
         if warning is not None:
             warnings.warn(warning, stacklevel=2)
 

@@ -189,7 +189,7 @@ def _spread(body: Body, load: NodalLoad, shares: Array, thickness: float) -> Arr
     if not facets.size:
         return out
     out[:] = 0.0
-    surface = FacetBasis(mesh, space.basis.elem.elem, facets=facets, intorder=4)
+    surface = FacetBasis(mesh, space.element, facets=facets, intorder=4)
     touched = surface.get_dofs(facets).flatten()  # the others of the cells behind get rounding
 
     def sweep(w: Any) -> Any:
@@ -265,7 +265,7 @@ def build_model(problem: Problem, options: FemOptions) -> Model:
 
 def _body(body: ProblemBody, problem: Problem, options: FemOptions) -> Body:
     if options.kinematics in DESCRIPTIONS:
-        return finite_body(body, problem, options.kinematics)
+        return finite_body(body, problem, options)
     return linear_body(body, problem, options)
 
 

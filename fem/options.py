@@ -14,6 +14,8 @@ Split = Literal["bulk-shear", "lame"]
 History = Literal["nodal", "quadrature"]
 PATCHES = ("node", "cell", "element")
 """Formulations that are volume constraints on patches of simplices."""
+LARGE = ("b-bar", "p2-p0", "taylor-hood", "mini")
+"""Mixed formulations at large strain; `b-bar` is then the mean dilatation of each cell."""
 CONSTRAINT_STEPPERS = ("euler", "rk4")
 """Steppers that hold constraints by stabilisation."""
 StepperName = Literal[
@@ -78,6 +80,15 @@ class FemOptions(BaseModel):
         ge=0.0,
         description="holds single cells near the mean volume of their node or cell patch: modulus over shear modulus",
     )
+    refine: str | None = Field(
+        default=None,
+        pattern=r"^until \d+(\.\d+)? ?%$",
+        description='halve triangles or tetrahedra where the error is, "until 1 %" of the force is left by estimate; '
+        "for the steppers static and quasi-static",
+    )
+    refine_memory: float = Field(
+        default=1000.0, gt=0.0, description="megabytes beyond which no finer mesh is tried by refine"
+    )
     linear_solver: Choice = Field(default="auto", description="solver of the linear systems")
     newton_tolerance: float = Field(
         default=1e-9, gt=0.0, lt=1.0, description="residual over largest force at which a nonlinear step is solved"
@@ -116,6 +127,8 @@ class FemOptions(BaseModel):
             "constraint_frequency": (self.stepper in CONSTRAINT_STEPPERS, "the steppers euler and rk4"),
             "newton_tolerance": (large, 'kinematics = "corotational" or "total-lagrangian"'),
             "newton_iterations": (large, 'kinematics = "corotational" or "total-lagrangian"'),
+            "refine": (not (large or self.inertia), 'kinematics = "small" with stepper static or quasi-static'),
+            "refine_memory": (self.refine is not None, "refine"),
             "linear_solver": (self.stepper != "central-difference", "steppers that solve systems"),
             "energy_balance": (not large, 'kinematics = "small"'),
         }
@@ -125,11 +138,25 @@ class FemOptions(BaseModel):
 
     def _require_plain(self) -> None:
         """Refuse what the nonlinear descriptions do not have rather than ignore it."""
+        large = self.kinematics == "total-lagrangian"
         if self.stepper not in ("midpoint", "quasi-static"):
             raise ValueError(f"kinematics = {self.kinematics!r} knows the steppers midpoint and quasi-static only")
         for name in ("order", "formulation", "incompressible", "mass", "split", "history", "linear_solver"):
-            if getattr(self, name) != type(self).model_fields[name].default:
+            choice = large and name in ("order", "formulation", "incompressible")
+            if not choice and getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"kinematics = {self.kinematics!r} has no choice of {name}: leave it out")
+        if self.formulation not in ("displacement", *LARGE):
+            raise ValueError(
+                f"kinematics = {self.kinematics!r} knows the formulations displacement, {', '.join(LARGE)}"
+            )
+        if self.formulation != "displacement" and self.inertia:
+            raise ValueError(f"formulation = {self.formulation!r} at large strain needs stepper = 'quasi-static'")
+
+    @property
+    def wanted_error(self) -> float:
+        """Relative error of the force to refine to."""
+        assert self.refine is not None
+        return 0.01 * float(self.refine.split()[1].rstrip("%"))
 
     @property
     def inertia(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.constraints.grabs import Grabs, hand_reactions
 from rheotwin.constraints.motion import Tables
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import LinearBody
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
 from rheotwin.fem.links import link_report, link_tensions, require_no_links, without_links
 from rheotwin.fem.model import build_model
@@ -26,7 +27,18 @@ from rheotwin.fem.steppers.choose import LAWFUL, require_contact
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
-from rheotwin.solver import ALL_CELLS, ALL_CONTACT, ALL_LAWS, RUNAWAY, SOLID_TOOLS, Capabilities, check_same_step
+from rheotwin.solver import (
+    ALL_CELLS,
+    ALL_CONTACT,
+    ALL_LAWS,
+    EDGE_LAWS,
+    LARGE_LAWS,
+    RUNAWAY,
+    SOLID_TOOLS,
+    YIELDING_LAWS,
+    Capabilities,
+    check_same_step,
+)
 from rheotwin.tensors import padded, von_mises
 
 
@@ -174,6 +186,13 @@ class FemSimulation:
         ]
         return np.concatenate(found)
 
+    def point_stresses(self) -> Iterator[tuple[LinearBody, Array]]:
+        """Yield the bodies at small strain with their stress (points, 6) [Pa] at the quadrature points."""
+        state = self._state
+        for (body, at), own in zip(self._model.parts(), state.memories, strict=True):
+            assert isinstance(body, LinearBody)
+            yield body, body.point_stress(state.u[at], state.rate[at], own)
+
     def cell_stress(self) -> Array:
         """Return the stress (C, 6) [Pa] of the cells of all bodies."""
         state = self._state
@@ -197,7 +216,9 @@ class FemSimulation:
 
     def statistics(self) -> dict[str, Any]:
         """Return the scheme and the linear solver."""
-        return self._stepper.statistics() | ({} if self._links is None else self._links.entries())
+        meshes = self._problem.refinement
+        found = self._stepper.statistics() | ({} if meshes is None else {"refinement": dict(meshes)})
+        return found | ({} if self._links is None else self._links.entries())
 
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
@@ -212,6 +233,17 @@ class FemSimulation:
         self.step_count = int(state["step_count"])
 
 
+def _require_no_energies(problem: Problem, options: FemOptions) -> None:
+    """Refuse energies of large strain where the strain is taken for small."""
+    for body in problem.bodies:
+        for place, law, _ in body.laws:
+            if law.name in LARGE_LAWS:
+                raise RheotwinError(
+                    f"{place}: {law.name} is an energy of large strain, of which kinematics = "
+                    f'"{options.kinematics}" knows nothing; choose "total-lagrangian"'
+                )
+
+
 class FemSolver:
     """Plug-in: elements of order 1 and 2 and mixed ones on scikit-fem meshes, all laws, small and large strain."""
 
@@ -221,7 +253,7 @@ class FemSolver:
     capabilities: ClassVar[Capabilities] = Capabilities(
         dimensions=frozenset({1, 2, 3}),
         cells=ALL_CELLS,
-        laws=ALL_LAWS,
+        laws=ALL_LAWS | LARGE_LAWS | YIELDING_LAWS | EDGE_LAWS - {"tabulated"},
         tools=SOLID_TOOLS,
         planes=frozenset({"strain", "stress", "axisymmetric"}),
         links=True,
@@ -232,6 +264,13 @@ class FemSolver:
         cell_stress=True,
     )
 
+    def adapted(self, problem: Problem, options: BaseModel) -> Problem:
+        """Return the problem on the meshes that the option `refine` asks for."""
+        from rheotwin.fem.refine import refined_problem
+
+        assert isinstance(options, FemOptions)
+        return problem if options.refine is None else refined_problem(problem, options)
+
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
         """Assemble and factorise at time zero."""
         assert isinstance(options, FemOptions)
@@ -241,6 +280,8 @@ class FemSolver:
                 f"solvers.fem.stepper: {options.stepper!r} knows no points held by a hand; choose the stepper "
                 '"central-difference", or leave `grabs` out'
             )
+        if options.kinematics != "total-lagrangian":
+            _require_no_energies(problem, options)
         if options.kinematics != "small":
             require_no_links(problem, f"kinematics = {options.kinematics!r}", 'kinematics = "small"')
         return FemSimulation(problem, options)

@@ -38,10 +38,13 @@ from skfem import (
     ElementVector,
 )
 from skfem.helpers import ddot, div, dot, sym_grad
+from skfem.quadrature import get_quadrature
 
 from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.fem.fast.solids import Rule, Solids, shapes
+from rheotwin.meshing.cells import MESH_TYPES
 from rheotwin.problem import Cells
-from rheotwin.strain import CENTRE_RULES, averaging_operator, point_weights, strain_operator
+from rheotwin.strain import CENTRE_RULES, corner_average, corner_shares, point_weights, strain_operator
 
 Order = Literal[1, 2]
 
@@ -147,6 +150,40 @@ class Space:
         return vector_basis(self.mesh, self.cell, self.order, axisymmetric=self.axisymmetric)
 
     @cached_property
+    def solids(self) -> Solids | None:
+        """The cells where they are straight tetrahedra or hexahedra of one of the two orders, which need no basis."""
+        if self.cell not in ("tet", "hex") or self.given is not None or self.mesh.p.shape[1] != self.vertices:
+            return None
+        mesh, nodes = self.mesh, [self.mesh.t]
+        if self.order == 2:
+            edges, facets = (self.vertices + mesh.edges.shape[1]), mesh.facets.shape[1] if self.cell == "hex" else 0
+            nodes.append(self.vertices + mesh.t2e)
+            if self.cell == "hex":
+                nodes += [edges + mesh.t2f, (edges + facets + np.arange(mesh.nelements))[None]]
+        order, linear = ELEMENTS[self.cell, self.order].stiffness_order, MESH_TYPES[self.cell].elem()
+        places, weights = CENTRE_RULES[self.cell] if order == 0 else get_quadrature(linear.refdom, order)
+        shares, corner_slopes = shapes(linear, places)
+        rule = Rule(np.ascontiguousarray(weights), corner_slopes, shapes(self.element, places)[1])
+        numbers = np.ascontiguousarray(np.concatenate(nodes).T, dtype=np.int32)
+        corners = np.ascontiguousarray(mesh.t.T, dtype=np.int32)
+        return Solids(np.ascontiguousarray(mesh.p.T), corners, numbers, rule, shares)
+
+    def mass_shares(self) -> Array:
+        """Return int N_a^2 (nodes,) [m3] of solids, from which a lumped mass is shared."""
+        assert self.solids is not None
+        order, linear = ELEMENTS[self.cell, self.order].mass_order, MESH_TYPES[self.cell].elem()
+        places, weights = get_quadrature(linear.refdom, order)
+        values, slopes = shapes(self.element, places)
+        exact = replace(self.solids, rule=Rule(weights, shapes(linear, places)[1], slopes))
+        parts = exact.weights.reshape(-1, len(weights)) @ (values**2).T
+        return np.asarray(np.bincount(exact.nodes.ravel(), weights=parts.ravel(), minlength=self.nodes), np.float64)
+
+    @property
+    def element(self) -> Any:
+        """The scalar element."""
+        return ELEMENTS[self.cell, self.order].element if self.given is None else self.given.elem.elem
+
+    @cached_property
     def vertices(self) -> int:
         """Number of mesh vertices, which are the first nodes."""
         return int(self.mesh.t.max()) + 1
@@ -154,7 +191,11 @@ class Space:
     @property
     def nodes(self) -> int:
         """Number of displacement nodes."""
-        return self.vertices if self.order == 1 else int(self.basis.N) // self.dimension - self.bubbles
+        if self.order == 1:
+            return self.vertices
+        if self.solids is not None:
+            return int(self.solids.nodes.max()) + 1
+        return int(self.basis.N) // self.dimension - self.bubbles
 
     @property
     def rows(self) -> int:
@@ -176,6 +217,8 @@ class Space:
         """Rest positions (nodes, d) [m]."""
         if self.order == 1:
             return np.ascontiguousarray(self.mesh.p.T)
+        if self.solids is not None:
+            return np.concatenate([self.mesh.p.T, *(self.mesh.p.T[group].mean(axis=1) for group in self.parents)])
         return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T[: self.nodes])
 
     @cached_property
@@ -183,7 +226,7 @@ class Space:
         """Vertices (n, k) of the edges, faces or cells that the nodes behind the vertices stand on, group by group."""
         if self.nodes == self.vertices:
             return []
-        scalar, mesh = self.basis.elem.elem, self.mesh
+        scalar, mesh = self.element, self.mesh
         groups = []
         if scalar.edge_dofs:
             groups.append(mesh.edges.T)
@@ -199,6 +242,12 @@ class Space:
         marked = np.zeros(self.nodes, dtype=bool)
         if self.order == 1:
             marked[self.mesh.boundary_nodes()] = True
+            return marked
+        if self.solids is not None:
+            marked[self.mesh.boundary_nodes()] = True
+            marked[self.vertices + self.mesh.boundary_edges()] = True
+            if self.cell == "hex":
+                marked[self.vertices + self.mesh.edges.shape[1] + self.mesh.boundary_facets()] = True
             return marked
         on_facets = self.basis.get_dofs(self.mesh.boundary_facets()).flatten() // self.dimension
         marked[on_facets] = True
@@ -232,7 +281,7 @@ class Space:
         """Return the numbers of the quadrature points of some cells."""
         if cells is ...:
             return cells
-        count = self.basis.dx.shape[1]
+        count = self.solids.points if self.solids is not None else self.basis.dx.shape[1]
         return np.asarray(cells[:, None] * count + np.arange(count)).ravel()
 
     def strain_in(self, cells: Cells) -> csr_matrix:
@@ -242,6 +291,9 @@ class Space:
 
     def strains_in(self, cells: Cells) -> Callable[[Array], Array]:
         """Return the map from a vector to the strains (points, 6) in some cells."""
+        if self.solids is not None:
+            solids, some = self.solids, np.arange(len(self.solids.nodes))[cells]
+            return lambda vector: solids.strains(vector, some)
         return lambda vector: np.asarray((self.strain @ vector).reshape(-1, 6)[self.places_in(cells)])
 
     def basis_in(self, cells: Cells) -> Basis:
@@ -251,16 +303,23 @@ class Space:
     @cached_property
     def weights(self) -> Array:
         """Volume of every quadrature point [m^d], element by element; of its ring for an axisymmetric body."""
+        if self.solids is not None:
+            return self.solids.weights
         return point_weights(self.basis, axisymmetric=self.axisymmetric).ravel()
+
+    @property
+    def corner_shares(self) -> Array:
+        """Linear functions (c, points) of the corners of a cell at its quadrature points."""
+        return corner_shares(self.basis, self.cell) if self.solids is None else self.solids.corner_shares
 
     @cached_property
     def averaging(self) -> csr_matrix:
         """Sparse map from quadrature points to vertices."""
-        return averaging_operator(self.basis, self.cell, axisymmetric=self.axisymmetric)
+        return corner_average(self.mesh.t, self.weights.reshape(self.mesh.nelements, -1), self.corner_shares)
 
     def vertex_strain(self, u: Array, out_of_plane: Array | float = 0.0) -> Array:
         """Return the strain (vertices, 6) of u (size,); ZZ is `out_of_plane` (XX + YY) more, point by point."""
-        strain = (self.strain @ u).reshape(-1, 6)
+        strain = self.strains_in(...)(u)
         strain[:, 2] += out_of_plane * (strain[:, 0] + strain[:, 1])
         return np.asarray(self.averaging @ strain)
 

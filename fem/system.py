@@ -13,7 +13,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix, diags, kron
@@ -25,9 +24,11 @@ from rheotwin.constraints.measure import measure_constraints, soft_measure
 from rheotwin.constraints.patches import PatchKind, patches
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import Augmentation, LinearBody, Term, quadrature_term
-from rheotwin.fem.fast.block_rows import block_pattern, stiffness, tet_geometry
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.incompressible import Formulation, mixed_basis, mixed_form, warn_of_locking
 from rheotwin.fem.options import FemOptions, Split
+from rheotwin.fem.point_laws import is_yielding, small_strain_law
+from rheotwin.fem.points import point_term
 from rheotwin.fem.space import Space, body_space, lame_matrix, mass_matrix, mixed_space, product_matrix, shear_matrix
 from rheotwin.materials import Channel, Law, equal_poisson
 from rheotwin.problem import BodyPart, Cells, Problem, ProblemBody
@@ -124,6 +125,8 @@ def _volume_term(
     )
 
 
+ROUNDS = ("midpoint", "cayley", "quasi-static")
+"""Steppers that solve laws which are no channels."""
 _IN_PLANE = np.diag([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
 
 
@@ -186,6 +189,8 @@ def _terms(body: ProblemBody, problem: Problem, space: Space, options: FemOption
     """Yield the terms of every law of a body on its cells."""
     formulation = options.pressures
     for part in body.laws:
+        if is_yielding(part.law):
+            continue
         if formulation is None:
             yield from _law_terms(part, body, problem, space, options)
         elif options.constrained:
@@ -207,8 +212,8 @@ def _law_terms(
     if space.inner:
         weights = thickness * space.weights[space.places_in(cells)]
         matrices = [_point_matrix(space.strain_in(cells), weights, unit.stress_map) for unit in units]
-    elif body.cell == "tet" and space.order == 1:
-        matrices = tet_matrices(body.mesh, units, cells)
+    elif space.solids is not None:
+        matrices = solid_matrices(space, units, cells)
     else:
         basis = space.basis_in(cells)
         lame = thickness * lame_matrix(basis, axisymmetric=ring)
@@ -222,12 +227,12 @@ def _law_terms(
             yield Term(unit.channel, unit.stress_map, matrix, space.strains_in(cells), cells)
 
 
-def tet_matrices(mesh: Any, units: tuple[Unit, ...], cells: Cells = ...) -> list[csr_matrix]:
-    """Return lambda J_lambda + mu J_mu of linear tetrahedra, whose gradients are constant, without a basis."""
-    tets = tet_geometry(mesh.p.T, mesh.t.T[cells])
-    pattern = block_pattern(tets.corners, mesh.p.shape[1])
-    ones = np.ones(len(tets.corners))
-    return [stiffness(pattern, tets, unit.lame * ones, unit.shear * ones).to_sparse().tocsr() for unit in units]
+def solid_matrices(space: Space, units: tuple[Unit, ...], cells: Cells = ...) -> list[SolidStiffness]:
+    """Return lambda J_lambda + mu J_mu of straight tetrahedra or hexahedra, without a basis."""
+    assert space.solids is not None
+    solids = space.solids if cells is ... else space.solids.of(cells)
+    ones = np.ones(len(solids.nodes))
+    return [SolidStiffness(solids, space.nodes, unit.lame * ones, unit.shear * ones) for unit in units]
 
 
 def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
@@ -235,7 +240,7 @@ def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
     if options.pressures is not None and not options.constrained:
         basis = mixed_basis(body.mesh, body.cell, options.pressures, axisymmetric=ring)
         return mixed_space(body.mesh, body.cell, basis, axisymmetric=ring)
-    unequal = is_flat(problem) and any(equal_poisson(law) is None for _, law, _ in body.laws)
+    unequal = is_flat(problem) and any(is_yielding(law) or equal_poisson(law) is None for _, law, _ in body.laws)
     return body_space(body.mesh, body.cell, options.order, axisymmetric=ring, out_of_plane=unequal)
 
 
@@ -246,13 +251,12 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     """
     if not consistent and space.order == 1:
         shares = problem.masses[body.nodes]
+    elif not consistent and space.solids is not None:
+        _warn_of_equal_shares(body, problem)
+        shares = space.mass_shares()
+        shares *= problem.masses[body.nodes].sum() / shares.sum()
     else:
-        if problem.scene.bodies[body.name].mass_sharing == "equal":
-            warnings.warn(
-                f"bodies.{body.name}.mass_sharing: equal shares are for lumped linear elements; here the mass "
-                "follows the volume",
-                stacklevel=2,
-            )
+        _warn_of_equal_shares(body, problem)
         if space.bubbles:
             basis = Basis(space.mesh, space.basis.elem, intorder=2 * space.basis.elem.maxdeg)
             full = product_matrix(basis, axisymmetric=space.axisymmetric)
@@ -268,15 +272,43 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     return diags(np.concatenate([np.repeat(shares, space.dimension), behind])).tocsr()
 
 
+def _require_rounds(options: FemOptions) -> None:
+    """Refuse options that laws at points do not know."""
+    if options.stepper not in ROUNDS:
+        raise RheotwinError(
+            f'solvers.fem.stepper: "{options.stepper}" knows laws with a relaxation function only; choose '
+            f"{', '.join(ROUNDS)} for laws that yield, soften or slide"
+        )
+    for name, value in (("formulation", "displacement"), ("split", "bulk-shear"), ("linear_solver", "auto")):
+        if getattr(options, name) not in (value, "splu"):
+            raise RheotwinError(
+                f'solvers.fem.{name}: laws that yield, soften or slide know "{value}" only; leave {name} out'
+            )
+
+
+def _warn_of_equal_shares(body: ProblemBody, problem: Problem) -> None:
+    if problem.scene.bodies[body.name].mass_sharing == "equal":
+        warnings.warn(
+            f"bodies.{body.name}.mass_sharing: equal shares are for lumped linear elements; here the mass follows the "
+            "volume",
+            stacklevel=3,
+        )
+
+
 def linear_body(body: ProblemBody, problem: Problem, options: FemOptions) -> LinearBody:
     """Assemble one body."""
+    if any(is_yielding(law) for _, law, _ in body.laws):
+        _require_rounds(options)
     warn_of_locking(body, problem, options.order, options.formulation)
     if options.pressures is not None:
         require_volume(problem, options.pressures)
     space = _space(body, problem, options)
     mass = body_mass(body, problem, space, consistent=options.mass == "consistent")
     terms = tuple(term for term in _terms(body, problem, space, options) if not term.channel.is_zero)
-    return LinearBody(space, mass, terms, _out_of_plane(body, space) if is_flat(problem) and not space.inner else 0.0)
+    laws = ((small_strain_law(law, problem.dimension), cells) for _, law, cells in body.laws)
+    points = tuple(point_term(law, space, problem.thickness, cells) for law, cells in laws if law is not None)
+    across = _out_of_plane(body, space) if is_flat(problem) and not space.inner else 0.0
+    return LinearBody(space, mass, terms, points, across)
 
 
 def _out_of_plane(body: ProblemBody, space: Space) -> Array:

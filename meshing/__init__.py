@@ -2,8 +2,16 @@
 
 from rheotwin.meshing.box import hex_grid, line, quad_grid, tet_grid, triangle_grid
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh, build_mesh, cell_kind
-from rheotwin.meshing.files import ImportedMesh, read_mesh, read_surface, write_mesh
-from rheotwin.meshing.graded import NO_HANGING_NODES, HangingNodes, Refinement, hanging_nodes, refined
+from rheotwin.meshing.files import ImportedMesh, holds_surface, read_mesh, read_surface, write_mesh
+from rheotwin.meshing.graded import (
+    NO_HANGING_NODES,
+    Bisection,
+    HangingNodes,
+    Refinement,
+    bisected,
+    hanging_nodes,
+    refined,
+)
 from rheotwin.meshing.mixed import MIXED, body_cell, cell_blocks, is_mixed, mixed_mesh
 from rheotwin.meshing.quality import MeshSummary, QualityReport, element_quality, mesh_hash, quality_report, summarise
 from rheotwin.meshing.round import ball, cylinder, disc, l_shape
@@ -13,6 +21,7 @@ from rheotwin.meshing.shapes import (
     GridShape,
     LShape,
     ShapeSpec,
+    SolidsShape,
     SphereShape,
     TriangleShape,
     make_shape,
@@ -29,12 +38,13 @@ from rheotwin.meshing.topology import (
     smallest_surface_edge,
     truss_edges,
 )
-from rheotwin.meshing.voxels import voxelised
+from rheotwin.meshing.voxels import Solid, voxelised, voxelised_surface
 
 __all__ = [
     "CELL_DIMENSION",
     "MIXED",
     "NO_HANGING_NODES",
+    "Bisection",
     "BoxShape",
     "CylinderShape",
     "GridShape",
@@ -46,9 +56,12 @@ __all__ = [
     "QualityReport",
     "Refinement",
     "ShapeSpec",
+    "Solid",
+    "SolidsShape",
     "SphereShape",
     "TriangleShape",
     "ball",
+    "bisected",
     "body_cell",
     "boundary_faces",
     "boundary_nodes",
@@ -63,6 +76,7 @@ __all__ = [
     "element_quality",
     "hanging_nodes",
     "hex_grid",
+    "holds_surface",
     "is_mixed",
     "l_shape",
     "lattice_edges",
@@ -82,6 +96,7 @@ __all__ = [
     "triangle_grid",
     "truss_edges",
     "voxelised",
+    "voxelised_surface",
     "with_finer_cells",
     "write_mesh",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,20 @@ KIND_OF_TYPE = {
     **{"tetra": "tet", "pyramid": "pyramid", "wedge": "wedge", "hexahedron": "hex"},
 }
 TYPE_OF_KIND = {kind: cell_type for cell_type, kind in KIND_OF_TYPE.items()}
+_QUAD = ((0, 1), (1, 2), (2, 3), (3, 0))
+_UPRIGHT = tuple((k, k + 4) for k in range(4))
+CURVED: dict[str, tuple[str, tuple[tuple[int, int], ...]]] = {
+    "line3": ("line", ((0, 1),)),
+    "triangle6": ("triangle", ((0, 1), (1, 2), (2, 0))),
+    "quad8": ("quad", _QUAD),
+    "quad9": ("quad", _QUAD),
+    "tetra10": ("tetra", ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))),
+    "hexahedron20": ("hexahedron", (*_QUAD, *((a + 4, b + 4) for a, b in _QUAD), *_UPRIGHT)),
+    "hexahedron27": ("hexahedron", (*_QUAD, *((a + 4, b + 4) for a, b in _QUAD), *_UPRIGHT)),
+}
+"""Cells of second order: what they are by their corners, and the edges whose middles follow behind the corners."""
+STRAIGHT = 1e-6
+"""Share of its edge by which a middle may be off before that is said."""
 WRITERS: dict[str, tuple[str, dict[str, Any]]] = {
     ".msh": ("gmsh", {}),
     ".vtu": ("vtu", {}),
@@ -64,18 +79,20 @@ class ImportedMesh:
 def read_mesh(path: str | Path, *, drop_unused: bool = False) -> ImportedMesh:
     """Read a mesh file of any suffix meshio reads, or a gmsh .geo geometry; coordinates are taken as [m].
 
-    First-order cells of the highest dimension make the body; a constant z (in 1D y and z) is dropped. Simplices,
-    pyramids and wedges are oriented; degenerate or inverted elements are refused, and so are points that no element
-    uses unless `drop_unused`.
+    Cells of the highest dimension make the body; a constant z (in 1D y and z) is dropped. Of cells of second order the
+    corners are read. Simplices, pyramids and wedges are oriented; degenerate or inverted elements are refused, and so
+    are points that no element uses unless `drop_unused`.
     """
     path = Path(path)
     raw = load_file(path)
+    middles = _take_corners(raw, str(path))
     blocks = _body_cells(raw, str(path))
     kinds = list(dict.fromkeys(kind for kind, _ in blocks))
     cells = np.concatenate([block.ravel() for _, block in blocks])
     points = _flattened(np.asarray(raw.points, dtype=np.float64), cells, kinds[0], str(path))
     # points that only carry the geometry (arc centres) are gmsh's habit, not a fault of the file
-    kept = _used_points(cells, len(points), str(path), drop=drop_unused or path.suffix.lower() == ".geo")
+    drop = drop_unused or path.suffix.lower() == ".geo"
+    kept = np.setdiff1d(_used_points(np.append(cells, middles), len(points), str(path), drop=drop), middles)
     renumber = np.full(len(points), -1)
     renumber[kept] = np.arange(len(kept))
     renumbered_blocks = [(kind, renumber[block]) for kind, block in blocks]
@@ -219,6 +236,32 @@ def _reason(error: BaseException) -> str:
     return f" ({said[:120].rstrip('.')})"
 
 
+def _take_corners(raw: Any, place: str) -> Indices:
+    """Leave their corners to cells of second order; return the points this drops, and say how far they bend edges."""
+    import meshio
+
+    dropped, bent = [], 0.0
+    for number, block in enumerate(raw.cells):
+        if block.type not in CURVED or not len(block.data):
+            continue
+        kind, edges = CURVED[block.type]
+        cells = np.asarray(block.data, dtype=np.int64)
+        corners = int(np.max(edges)) + 1
+        first, second = (np.asarray(raw.points)[cells[:, list(ends)]] for ends in zip(*edges, strict=True))
+        middle = np.asarray(raw.points)[cells[:, corners : corners + len(edges)]]
+        away, length = np.linalg.norm(middle - 0.5 * (first + second), axis=2), np.linalg.norm(second - first, axis=2)
+        bent = max(bent, float(np.max(away / np.maximum(length, np.finfo(float).tiny))))
+        dropped.append(np.setdiff1d(cells[:, corners:], cells[:, :corners]))
+        raw.cells[number] = meshio.CellBlock(kind, cells[:, :corners])
+    if bent > STRAIGHT:
+        warnings.warn(
+            f"{place}: cells of second order are read by their corners; their edges bend by up to {bent:.2g} of their "
+            "length, which is lost: use smaller cells along curved surfaces",
+            stacklevel=4,
+        )
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *dropped]))
+
+
 def _body_cells(raw: Any, place: str) -> list[tuple[str, Indices]]:
     """Return kind and cells (elements, vertices) of the blocks of the highest dimension, as in the file."""
     blocks = [block for block in raw.cells if len(block.data)]
@@ -230,7 +273,7 @@ def _body_cells(raw: Any, place: str) -> list[tuple[str, Indices]]:
     if unsupported:
         raise RheotwinError(
             f"{place}: cells of type {', '.join(unsupported)} are not supported: "
-            f"export the mesh with first-order {', '.join(KIND_OF_TYPE)} cells"
+            f"export the mesh with {', '.join(KIND_OF_TYPE)} cells"
         )
     found = [(KIND_OF_TYPE[block.type], block.data.astype(np.int64)) for block in blocks if block.dim == top]
     if any(cells.min() < 0 or cells.max() >= len(raw.points) for _, cells in found):
@@ -318,6 +361,13 @@ def _write_atomically(path: Path, raw: Any, file_format: str, options: dict[str,
             partial.unlink(missing_ok=True)
 
 
+def holds_surface(path: str | Path) -> bool:
+    """Return whether a file has triangles or quads in space and no cells that fill a volume."""
+    raw = load_file(Path(path))
+    kinds, flat = set(raw.cells_dict), np.ptp(np.asarray(raw.points), axis=0)[2:].max(initial=0.0) == 0.0
+    return bool(kinds & {"triangle", "quad"}) and not kinds & {"tetra", "hexahedron"} and not flat
+
+
 def read_surface(path: str | Path) -> tuple[Array, Indices]:
     """Return vertices (n, 3) [m] and triangles (m, 3) of a file; equal points are one, flat triangles dropped."""
     raw = load_file(Path(path))
@@ -326,7 +376,7 @@ def read_surface(path: str | Path) -> tuple[Array, Indices]:
     parts = [cells[kind] for kind in ("triangle",) if kind in cells]
     parts += [cells["quad"][:, half] for half in QUAD_HALVES if "quad" in cells]
     if not parts or points.shape[1] != 3:
-        raise RheotwinError(f"{path}: holds no triangles in space; export the surface of the tool as triangles")
+        raise RheotwinError(f"{path}: holds no triangles in space; export the surface as triangles")
     faces = np.concatenate(parts).astype(np.int64)
     outside = (faces < 0) | (faces >= len(points))
     if outside.any():
@@ -342,6 +392,6 @@ def read_surface(path: str | Path) -> tuple[Array, Indices]:
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     triangles = triangles[areas > 0.0]
     if len(triangles) == 0:
-        raise RheotwinError(f"{path}: all its triangles are flat; export the surface of the tool again")
+        raise RheotwinError(f"{path}: all its triangles are flat; export the surface again")
     used, compact = np.unique(triangles, return_inverse=True)
     return vertices[used], np.ascontiguousarray(compact.reshape(-1, 3), dtype=np.int64)

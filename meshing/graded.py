@@ -1,4 +1,4 @@
-"""Coarse and fine cells in one mesh: refinement of a region, and the hanging nodes it leaves on coarser edges.
+"""Coarse and fine cells in one mesh: bisected simplices, refinement of a region, and the hanging nodes that leaves.
 
 A hanging node lies inside an edge of a cell it is not a corner of. Finite elements would open a crack there; particles
 are tied to the dividing point of the edge instead (particles spec 7). Only the sides of cells that no other cell shares
@@ -134,3 +134,60 @@ def _on_shortest(node: Indices, ends: Indices, ratio: Array, length: Array) -> H
     count = np.bincount(node[kept], minlength=len(shortest))
     order = np.flatnonzero(kept)[np.argsort(node[kept], kind="stable")]
     return HangingNodes(node[order], ends[order, 0], ends[order, 1], ratio[order], 1.0 / count[node[order]])
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """A conforming mesh of halves, the cell each came from, and the two nodes that each new node lies between."""
+
+    mesh: Mesh
+    parents: Indices
+    between: Indices
+    """(new nodes, 2) in the order of the nodes: both ends stand before the node."""
+
+    def carried(self, nodes: Indices) -> Indices:
+        """Return a set of nodes with the new ones between two of it."""
+        first = self.mesh.p.shape[1] - len(self.between)
+        chosen = np.zeros(self.mesh.p.shape[1], dtype=np.bool_)
+        chosen[nodes] = True
+        for number, ends in enumerate(self.between, start=first):
+            chosen[number] = chosen[ends].all()
+        return np.flatnonzero(chosen)
+
+
+def bisected(mesh: Mesh, marked: Indices) -> Bisection:
+    """Halve the marked triangles or tetrahedra at their longest edges, and others as long as nodes would hang.
+
+    Rivara's rule: a cell with a node on any edge is halved at its own longest one, so that angles stay bounded. Halves
+    keep the orientation of the cell. Edges have one length whichever cell they are seen from, so ties cost nothing.
+    """
+    points, cells, parents = mesh.p.T, mesh.t.T.astype(np.int64), np.arange(mesh.t.shape[1])
+    corners = np.array(list(combinations(range(cells.shape[1]), 2)))
+    many = np.int64(8 * len(points) + 8 * len(cells))  # more than there will be nodes, for one number an edge
+    split, middle = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    between, chosen = [np.zeros((0, 2), np.int64)], np.asarray(marked)
+    while len(chosen):
+        own = cells[chosen]
+        ends = np.sort(own[:, corners], axis=2)
+        length = np.linalg.norm(points[ends[..., 0]] - points[ends[..., 1]], axis=2)
+        keys = ends[..., 0] * many + ends[..., 1]
+        longest = np.where(length == length.max(axis=1)[:, None], keys, -1).argmax(axis=1)
+        rows = np.arange(len(own))
+        key = keys[rows, longest]
+        new = np.setdiff1d(key, split)
+        pairs = np.stack([new // many, new % many], axis=1)
+        between.append(pairs)
+        middle = np.concatenate([middle, len(points) + np.arange(len(new))])
+        points = np.concatenate([points, points[pairs].mean(axis=1)])
+        split = np.concatenate([split, new])
+        order = np.argsort(split)
+        split, middle = split[order], middle[order]
+        node = middle[np.searchsorted(split, key)]
+        halves = [own.copy(), own.copy()]
+        for half, end in zip(halves, corners[longest].T, strict=True):
+            half[rows, end] = node
+        cells[chosen] = halves[0]
+        cells, parents = np.concatenate([cells, halves[1]]), np.concatenate([parents, parents[chosen]])
+        ends = np.sort(cells[:, corners], axis=2)
+        chosen = np.flatnonzero(np.isin(ends[..., 0] * many + ends[..., 1], split).any(axis=1))
+    return Bisection(build_mesh(cell_kind(mesh), points.T, cells.T), parents, np.concatenate(between))

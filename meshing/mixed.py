@@ -129,7 +129,7 @@ def _without_halves(faces: Integers) -> Integers:
     kept = np.ones(len(faces), bool)
     for at, (a, b, c, d) in enumerate(faces.tolist()):
         for halves in (({a, b, c}, {a, c, d}), ({b, c, d}, {a, b, d})):
-            covers = [number.get(frozenset(half)) for half in halves]
-            if c != d and None not in covers:
-                kept[[at, *covers]] = False  # type: ignore[list-item]
+            covers = [number[frozenset(half)] for half in halves if frozenset(half) in number]
+            if c != d and len(covers) == 2:
+                kept[[at, *covers]] = False
     return faces[kept]

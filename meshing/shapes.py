@@ -27,6 +27,7 @@ from rheotwin.meshing.box import (
 )
 from rheotwin.meshing.cells import CELL_DIMENSION, Mesh
 from rheotwin.meshing.round import ball, cylinder, disc, l_shape
+from rheotwin.meshing.voxels import Solid, voxelised_solids
 
 DEFAULT_CELL = {1: "line", 2: "triangle", 3: "tet"}
 """Cell kind of a shape that names none, by dimension."""
@@ -98,7 +99,16 @@ class TriangleShape:
     cells: int
 
 
-ShapeSpec: TypeAlias = BoxShape | GridShape | CylinderShape | SphereShape | LShape | TriangleShape
+@dataclass(frozen=True)
+class SolidsShape:
+    """Cubes of edge `spacing` [m], or about `count` of them, that fill a union of solids."""
+
+    solids: Sequence[Solid]
+    spacing: float | None = None
+    count: int | None = None
+
+
+ShapeSpec: TypeAlias = BoxShape | GridShape | CylinderShape | SphereShape | LShape | TriangleShape | SolidsShape
 
 
 def make_shape(spec: ShapeSpec) -> Mesh:
@@ -118,6 +128,8 @@ def make_shape(spec: ShapeSpec) -> Mesh:
             _require_positive("base and height", [spec.base, spec.height])
             _require_counts([spec.cells], 1)
             return triangle(base=spec.base, height=spec.height, cells=spec.cells)
+        case SolidsShape():
+            return voxelised_solids(spec.solids, spec.spacing, spec.count)
 
 
 def with_finer_cells(spec: ShapeSpec, parts: int) -> ShapeSpec:
@@ -127,6 +139,9 @@ def with_finer_cells(spec: ShapeSpec, parts: int) -> ShapeSpec:
             return replace(spec, coordinates=[_divided(axis, parts) for axis in spec.coordinates])
         case SphereShape() | TriangleShape():
             return replace(spec, cells=parts * spec.cells)
+        case SolidsShape():
+            spacing, count = spec.spacing, spec.count
+            return replace(spec, spacing=spacing and spacing / parts, count=None if count is None else count * parts**3)
         case _:
             return replace(spec, cells=[parts * count for count in spec.cells])
 

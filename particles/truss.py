@@ -89,7 +89,8 @@ class TrussOptions(ConstraintOptions, ShapeOptions, LawOptions, KernelOptions):
         default=0.2, ge=0.0, allow_inf_nan=False, description="damping of these ties, as a share of the critical one"
     )
     forces: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="forces of other packages, by name, each with its options"
+        default_factory=dict,
+        description="forces of other packages, and `extra` of the papers' model M3E, by name, each with its options",
     )
     unstable: Literal["refuse", "substep"] = Field(
         default="refuse", description="what to do with a step above the stable one"
@@ -285,6 +286,8 @@ def truss(problem: Problem, options: TrussOptions) -> Truss:
     ties = make_ties(problem, network, stiffness=options.tie_stiffness, damping=options.tie_damping)
     others = add_tie_matrices(shape.stiffness_and_viscosity(problem), ties, problem)
     outside = outside_forces(problem, options.forces)
+    if "extra" in options.forces and options.stepper != "semi-implicit":
+        raise RheotwinError('solvers.truss.forces.extra: it reads all other forces; use stepper = "semi-implicit"')
     _check_contact(problem, options.stepper)
     others = with_contact(add_outside_matrices(others, outside), problem)
     families = network_families(problem, network)

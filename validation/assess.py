@@ -205,7 +205,7 @@ def _forces(run: RunView, reference: RunView) -> tuple[ForceError, ...]:
 
 def _cost(run: RunView, reference: RunView) -> RunCost:
     wall, theirs = run.cost.wall_time, reference.cost.wall_time
-    simulated = float(run.times[-1] - run.times[0])
+    simulated = float(max(run.times[-1], *run.probe_times[-1:]) - run.times[0])
     return RunCost(
         wall_time=wall,
         steps=run.cost.steps,
@@ -222,6 +222,12 @@ def _notes(run: RunView, reference: RunView, obstacle: str | None) -> tuple[str,
     status = run.manifest.get("status", "complete")
     if status != "complete":
         notes.append(f"'{run.shown}' is {status}: its record ends at t = {run.times[-1]:.4g} s.")
+    split = dict(run.manifest.get("statistics") or {}).get("first_split")
+    if split is not None:
+        notes.append(
+            f"A body of '{run.shown}' splits at t = {split:.4g} s: fields on the nodes are compared until then, forces "
+            "until the end."
+        )
     if differing := scene_differences(_scene(run), _scene(reference)):
         notes.append(f"'{run.shown}' ran another scene than '{reference.shown}': {', '.join(differing)} differ.")
     return tuple(notes)

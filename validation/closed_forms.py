@@ -62,6 +62,8 @@ The body force that makes it a solution without inertia is a sum over the moduli
 where kappa is the answer of the modulus' channel to q:
 
     kappa(t) = g_inf q + eta q' + sum (g/T) (exp(-t/T) - exp(-t/tau))/(1/tau - 1/T)
+
+Large strain of bodies that keep their volume: energies w of principal stretches, s_i - s_j = l_i dw/dl_i - l_j dw/dl_j.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ from scipy.special import ive
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.materials import Channel, Law, Maxwell, equal_poisson
+from rheotwin.materials import Channel, Hyperelastic, Law, Maxwell, equal_poisson
 
 
 def driven_stress(
@@ -343,3 +345,69 @@ class SaturatingTime:
             quotient = times if gap == 0.0 else -np.expm1(-gap * times) / gap
             found = found + strength / self.time * np.exp(-slow * times) * quotient
         return np.asarray(found)
+
+
+def principal_slopes(energy: Hyperelastic, stretches: ArrayLike) -> Array:
+    """Return l dw/dl of each principal stretch (..., 3) of an isochoric energy [Pa].
+
+    Differences of two of them are differences of Cauchy stresses of a body that keeps its volume.
+    """
+    stretch = np.asarray(stretches, dtype=float)
+    square = stretch**2
+    first = square.sum(axis=-1, keepdims=True) - 3.0
+    c10, c01, c20, c30 = energy.coefficients
+    by_first = c10 + 2.0 * c20 * first + 3.0 * c30 * first**2
+    found = 2.0 * by_first * square - 2.0 * c01 / square
+    for modulus, exponent in energy.principal:
+        found = found + 2.0 * modulus / exponent * square ** (0.5 * exponent)
+    return np.asarray(found)
+
+
+def uniaxial_stress(energy: Hyperelastic, stretch: ArrayLike) -> Array:
+    """Return the stress [Pa] of a bar of constant volume, stretches l, l^-1/2, l^-1/2."""
+    length = np.asarray(stretch, dtype=float)
+    slopes = principal_slopes(energy, np.stack([length, length**-0.5, length**-0.5], axis=-1))
+    return np.asarray(slopes[..., 0] - slopes[..., 1])
+
+
+def simple_shear_stress(energy: Hyperelastic, shear: ArrayLike) -> Array:
+    """Return the shear stress [Pa] of simple shear g: (s1 - s2)/(l + 1/l), l - 1/l = g, of any isotropic energy."""
+    amount = np.asarray(shear, dtype=float)
+    stretch = 0.5 * amount + np.sqrt(1.0 + 0.25 * amount**2)
+    slopes = principal_slopes(energy, np.stack([stretch, 1.0 / stretch, np.ones_like(stretch)], axis=-1))
+    return np.asarray((slopes[..., 0] - slopes[..., 1]) / (stretch + 1.0 / stretch))
+
+
+def inflation_pressure(energy: Hyperelastic, inner: float, outer: float, moved: float, *, ball: bool) -> float:
+    """Return the pressure [Pa] in a tube of fixed length or a ball of radii [m] whose inside moves out by `moved` [m].
+
+    Of constant volume, r^n = R^n + const (n = 2, 3), and p = int (n - 1) (s_t - s_r) dr/r with the stretch r/R.
+    """
+    power = 3 if ball else 2
+    more = (inner + moved) ** power - inner**power
+    radius, weight = np.polynomial.legendre.leggauss(40)
+    first, last = inner + moved, (outer**power + more) ** (1.0 / power)
+    radius = 0.5 * (first + last) + 0.5 * (last - first) * radius
+    hoop = radius / (radius**power - more) ** (1.0 / power)
+    other = hoop if ball else np.ones_like(hoop)
+    slopes = principal_slopes(energy, np.stack([hoop ** (1 - power), hoop, other], axis=-1))
+    return float((power - 1) * 0.5 * (last - first) * np.sum(weight * (slopes[:, 1] - slopes[:, 0]) / radius))
+
+
+def torsion_loads(c10: float, c01: float, radius: float, twist: float) -> tuple[float, float]:
+    """Return moment [N m] and axial force [N] of a Mooney-Rivlin cylinder turned by `twist` [1/m] at its length.
+
+    M = pi R^4 psi (c10 + c01),   N = -pi/2 R^4 psi^2 (c10 + 2 c01)   (Rivlin 1949)
+    """
+    quartic = np.pi * radius**4
+    return quartic * twist * (c10 + c01), -0.5 * quartic * twist**2 * (c10 + 2.0 * c01)
+
+
+def held_share(shares: ArrayLike, times: ArrayLike, ramp: float, time: float) -> float:
+    """Return the isochoric stress at `time` [s] over that at once, if it grows evenly in `ramp` [s] and is held.
+
+    1 - sum g + sum g tau/h (1 - exp(-h/tau)) exp(-(t - h)/tau), exact at any stretch (Simo 1987)
+    """
+    share, tau = np.asarray(shares, dtype=float), np.asarray(times, dtype=float)
+    arms = share * tau / ramp * -np.expm1(-ramp / tau) * np.exp(-(time - ramp) / tau)
+    return float(1.0 - share.sum() + arms.sum())

@@ -164,6 +164,17 @@ class RunView:
         """Into how many the scene's cells were divided along each side."""
         return int(dict(self.manifest.get("scene") or {}).get("refinement") or 1)
 
+    @property
+    def pushers(self) -> tuple[tuple[str, str], ...]:
+        """`force_sources`, those that move first: a floor or a wall stands still."""
+        scene = dict(self.manifest.get("scene") or {})
+
+        def stands(source: tuple[str, str]) -> bool:
+            entry = dict(dict(scene.get(f"{source[0]}s") or {}).get(source[1]) or {})
+            return not (entry.get("motion") or entry.get("drive"))
+
+        return tuple(sorted(force_sources(self.probes), key=stands))
+
     def nearest_frame(self, time: float) -> int:
         """Return the index of the frame nearest to `time` [s]."""
         return int(np.argmin(np.abs(self.times - time)))

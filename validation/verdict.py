@@ -93,7 +93,7 @@ def judged(runs: Sequence[RunView], reference: RunView) -> Judgement:
 
 def against_experiment(runs: Sequence[RunView], record: ExperimentRecord, tool: str | None = None) -> Judgement | None:
     """Judge runs of one scene by the force of an experiment; None where there is none to compare."""
-    sources = force_sources(runs[0].probes)
+    sources = runs[0].pushers
     if record.force is None or not sources:
         return None
     kind, name = next((source for source in sources if source[1] == tool), sources[0])

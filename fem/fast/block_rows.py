@@ -12,13 +12,7 @@ four values, the fourth lane being the next column's first value and thrown away
 so a block costs three fused multiplications instead of nine. The last block reads one value past its end:
 the array of values is one longer than its blocks.
 
-Stiffness of linear tetrahedra straight into 3 x 3 block rows (spec 2.1, 11).
-
-With constant gradients g_a of the four shape functions and volume V, the block of corners a, b is
-
-    K_ab = V [lambda g_a g_b' + mu (g_b g_a' + (g_a . g_b) I)].
-
-Where every block goes is found once per mesh; assembling for other moduli is then one pass over the elements.
+Where the blocks of elements go is found once per mesh; assembling for other moduli is then one pass over the elements.
 """
 
 from __future__ import annotations
@@ -34,7 +28,7 @@ from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix
 
-from rheotwin.arrays import Array, Integers, Reals
+from rheotwin.arrays import Array, Flags, Indices, Integers, Reals
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
 
@@ -120,6 +114,18 @@ class BlockRows:
         """Number of block rows."""
         return len(self.indptr) - 1
 
+    def without(self, held: Flags) -> BlockRows:
+        """Return the matrix with held components (N d,) coupled to nothing, the mean of the diagonal on theirs."""
+        indptr, indices, values = self.indptr.copy(), self.indices.copy(), self.values.copy()
+        _hold(self.dimension, held, indptr, indices, values)
+        kept = int(indptr[-1])
+        return BlockRows(self.dimension, indptr, indices[:kept], values[: kept * self.dimension**2 + 1])
+
+    @property
+    def stored(self) -> int:
+        """Numbers it keeps."""
+        return int(self.values.size)
+
     @property
     def blocks(self) -> Reals:
         """The blocks (n, d, d) as a view, [block, row, column]."""
@@ -169,6 +175,34 @@ def multiply_rows(
             for k in range(indptr[i], indptr[i + 1]):
                 y0 += values[k] * x[indices[k]]
             y[i] = y0
+
+
+@compiled(contract=True)
+def _hold(d: int, held: Flags, indptr: Integers, indices: Integers, values: Reals) -> None:
+    """Zero rows and columns of held components but for the mean of the free diagonal, and close the gaps."""
+    rows, total, count = len(indptr) - 1, 0.0, 0
+    for i in range(rows):
+        for k in range(indptr[i], indptr[i + 1]):
+            for c in range(d):
+                if indices[k] == i and not held[d * i + c]:
+                    total += values[d * d * k + (d + 1) * c]
+                    count += 1
+    scale = total / count if count else 1.0
+    end, first = 0, indptr[0]
+    for i in range(rows):
+        last = indptr[i + 1]
+        for k in range(first, last):
+            j, coupled = indices[k], indices[k] == i
+            for column in range(d):
+                for row in range(d):
+                    value = values[d * d * k + d * column + row]
+                    if held[d * i + row] or held[d * j + column]:
+                        value = scale if i == j and row == column else 0.0
+                    values[d * d * end + d * column + row] = value
+                    coupled = coupled or not (held[d * i + row] or held[d * j + column])
+            indices[end] = j
+            end += 1 if coupled else 0
+        first, indptr[i + 1] = last, end
 
 
 @dataclass(frozen=True)
@@ -227,31 +261,55 @@ def _gradients(points: Array, corners: Integers, gradients: Array, volumes: Arra
 
 def block_pattern(corners: NDArray[Any], rows: int) -> BlockPattern:
     """Return the pattern of a matrix of `rows` nodes that couples the corners (M, c) of every element, rows sorted."""
-    corners = np.asarray(corners, dtype=np.int64)
-    keys, places = np.unique(corners[:, :, None] * rows + corners[:, None, :], return_inverse=True)
-    indptr = np.searchsorted(keys, np.arange(rows + 1) * rows)
-    places = places.reshape(*corners.shape, -1)
-    return BlockPattern(indptr.astype(np.int32), (keys % rows).astype(np.int32), places.astype(np.int32))
+    corners = np.ascontiguousarray(corners, dtype=np.int32)
+    first = np.concatenate([[0], np.cumsum(np.bincount(corners.ravel(), minlength=rows))])
+    around = np.empty(corners.size, np.int64)
+    _sort_corners(corners, first[:-1].copy(), around)
+    indptr, indices = np.zeros(rows + 1, np.int32), np.empty(corners.size * corners.shape[1], np.int32)
+    places = np.empty((*corners.shape, corners.shape[1]), np.int32)
+    _find_places(corners, around, first, np.full(rows, -1, np.int32), indptr, indices, places)
+    return BlockPattern(indptr, indices[: indptr[-1]].copy(), places)
 
 
-def stiffness(pattern: BlockPattern, tets: TetGeometry, lame: Array, shear: Array) -> BlockRows:
-    """Assemble lambda J_lambda + mu J_mu [N/m] from Lame's constants (M,) [Pa] of every element."""
-    values = np.zeros(9 * len(pattern.indices) + 1)
-    _add_stiffness(pattern.places, tets.gradients, tets.volumes, lame, shear, values)
-    return BlockRows(3, pattern.indptr, pattern.indices, values)
+@compiled
+def _sort_corners(corners: Integers, free: Indices, around: Indices) -> None:
+    """Write the places of every node among the corners, node by node; `free` counts up from where each begins."""
+    count = corners.shape[1]
+    for e in range(len(corners)):
+        for a in range(count):
+            around[free[corners[e, a]]] = e * count + a
+            free[corners[e, a]] += 1
 
 
-@compiled(contract=True)
-def _add_stiffness(
-    places: Integers, gradients: Array, volumes: Array, lame: Array, shear: Array, values: Array
+@compiled
+def _find_places(
+    corners: Integers,
+    around: Indices,
+    first: Indices,
+    place: Integers,
+    indptr: Integers,
+    indices: Integers,
+    places: Any,
 ) -> None:
-    for e in range(len(places)):
-        g, first, second = gradients[e], volumes[e] * lame[e], volumes[e] * shear[e]
-        for b in range(4):
-            for a in range(4):
-                place = places[e, a, b]
-                common = second * (g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2])
-                for j in range(3):
-                    for i in range(3):
-                        values[9 * place + 3 * j + i] += first * g[a, i] * g[b, j] + second * g[b, i] * g[a, j]
-                    values[9 * place + 4 * j] += common
+    """List the neighbours of every node in order; `around`: the corners that are it, `place`: of each column."""
+    count, end = corners.shape[1], 0
+    for i in range(len(indptr) - 1):
+        begin = end
+        for n in range(first[i], first[i + 1]):
+            e = around[n] // count
+            for b in range(count):
+                column = corners[e, b]
+                if place[column] < begin:
+                    k = end
+                    while k > begin and indices[k - 1] > column:
+                        indices[k] = indices[k - 1]
+                        k -= 1
+                    indices[k], place[column] = column, begin
+                    end += 1
+        for k in range(begin, end):
+            place[indices[k]] = k
+        for n in range(first[i], first[i + 1]):
+            e, a = around[n] // count, around[n] % count
+            for b in range(count):
+                places[e, a, b] = place[corners[e, b]]
+        indptr[i + 1] = end

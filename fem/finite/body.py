@@ -1,29 +1,40 @@
 """Bodies at large strain: kinematics, law and memory of each part give force, tangent, stress and energy.
 
-A channel is exact over a step for a driver that changes at constant rate (Taylor-Pister-Goudreau 1970; spec 6): at the
-share theta of a step h, with x = theta h/tau and phi = (1 - exp(-x))/x, a memory is
-
-    Q = exp(-x) Q_n + g phi (d - d_n),      stress = g_inf d + sum_a Q_a
+Mixed elements have the pressure p as an unknown of its own (spec fem-size 2): Pi = int w + p (J - 1) - p^2/2K is
+stationary, so that Newton's method carries p from step to step and never divides a volume's rounding by a small number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.body import Term, relaxed
+from rheotwin.fem.body import Term
+from rheotwin.fem.finite.channels import channel_share, point_law
 from rheotwin.fem.finite.corotational import Corotational
-from rheotwin.fem.finite.kinematics import ElementGeometry, Kinematics, TotalLagrangian, dyad, element_geometry
-from rheotwin.fem.finite.measures import Drivers, Isochoric, Measure, SmallStrain
-from rheotwin.fem.incompressible import warn_of_locking
-from rheotwin.fem.space import Space, body_space
+from rheotwin.fem.finite.kinematics import (
+    ENGINEERING,
+    ElementGeometry,
+    Kinematics,
+    TotalLagrangian,
+    element_geometry,
+    strain_vector,
+)
+from rheotwin.fem.finite.loops import couple, smallest_volume
+from rheotwin.fem.finite.measures import Isochoric, Measure, SmallStrain
+from rheotwin.fem.finite.point import PointLaw, Response
+from rheotwin.fem.incompressible import mixed_basis, pressure_functions, warn_of_locking
+from rheotwin.fem.options import FemOptions
+from rheotwin.fem.point_laws import is_yielding, von_mises
+from rheotwin.fem.space import Space, body_space, mixed_space
 from rheotwin.fem.system import body_mass
-from rheotwin.materials import Channel
+from rheotwin.materials import Channel, is_incompressible
 from rheotwin.problem import Cells, Problem, ProblemBody
 
 
@@ -36,95 +47,104 @@ class Inverted(ArithmeticError):
 
 
 @dataclass(frozen=True)
-class ChannelShare:
-    """A channel prepared for a share of a step; arrays run over its arms."""
-
-    equilibrium: float
-    decays: Array
-    gains: Array
-
-    @property
-    def modulus(self) -> float:
-        """Change of stress per change of driver [Pa]."""
-        return self.equilibrium + float(self.gains.sum())
-
-    def remembered(self, memories: Array, driver: Array, before: Array) -> Array:
-        """Return the memories (arms, ...) [Pa] for a driver that went from `before` to `driver`."""
-        shape = (-1, *(1,) * driver.ndim)
-        return self.decays.reshape(shape) * memories + self.gains.reshape(shape) * (driver - before)
-
-    def stress(self, memories: Array, driver: Array, before: Array) -> Array:
-        """Return g_inf d + sum Q [Pa]."""
-        return np.asarray(self.equilibrium * driver + self.remembered(memories, driver, before).sum(axis=0))
-
-
-def channel_share(channel: Channel, step: float, share: float = 1.0) -> ChannelShare:
-    """Return the factors of a channel at a share of a step [s]."""
-    return ChannelShare(channel.equilibrium, *relaxed(channel, share * step))
-
-
-@dataclass(frozen=True)
 class PointState:
-    """What a part carries from step to step, per quadrature point."""
+    """What a part carries from step to step, per quadrature point; `strain` follows from the displacement."""
 
     strain: Array
     """(e, q, 6), engineering shear."""
-    drivers: Drivers
+    volume: Array
+    """theta (e, q), in mixed elements that of the pressure."""
     pressures: Array
     """Memories of the bulk channel (arms, e, q) [Pa]."""
-    shears: Array
-    """Memories of the shear channel (arms, e, q, 6) [Pa]."""
-    rate: Array
-    """Strain rate of the last step (e, q, 6) [1/s]."""
+    memory: Array
+    """State of the law (e, q, width)."""
+    stress: Array
+    """Conjugate stress of springs and memories (e, q, 6) [Pa]."""
+    flow: Array
+    """Conjugate stress of the Newtonian arms at the rate of the last step (e, q, 6) [Pa]."""
+
+
+@dataclass(frozen=True)
+class PressureSpace:
+    """Unknown pressures of a part: p = sum_k shapes_qk scale u[dofs_ek] [Pa]."""
+
+    dofs: Indices
+    shapes: Array
+    scale: float
+    """Shear modulus over the size of an element [Pa/m]: a pressure is then a length, its equation a force."""
+    shared: bool
+    """Whether elements have pressures in common."""
+    softest: float = 0.0
+    """scale^2/(ELIMINATED mu) [Pa/m^2]: compliance at which single pressures are still eliminated without loss."""
 
 
 @dataclass(frozen=True)
 class FinitePart:
-    """Cells of one law in a body, with its bulk and shear channel; all functions are pure."""
+    """Cells of one law in a body: kinematics, bulk channel and the law beside it; all functions are pure."""
 
     body: str
     kinematics: Kinematics
     measure: Measure
     bulk: Channel
-    shear: Channel
+    law: PointLaw
     cells: Cells = ...
+    pressure: PressureSpace | None = None
+    rigid: bool = False
+    """Whether the pressures hold the volume in place of the bulk channel."""
 
     @property
     def geometry(self) -> ElementGeometry:
         """The elements at rest."""
         return self.kinematics.geometry
 
+    @cached_property
+    def dofs(self) -> Indices:
+        """Components (e, m) of the elements in the body, pressures last."""
+        nodal = self.geometry.dofs
+        return nodal if self.pressure is None else np.concatenate([nodal, self.pressure.dofs], axis=1)
+
     @property
-    def viscous(self) -> bool:
-        """Tell whether the law has a Newtonian arm."""
-        return bool(self.bulk.viscosity or self.shear.viscosity)
+    def own(self) -> Indices:
+        """Places among them of unknowns that one element alone has and can be eliminated: ZZ strains, pressures."""
+        pressure, size = self.pressure, self.geometry.dofs.shape[1]
+        if pressure is None or pressure.shared:
+            return self.geometry.own
+        return np.concatenate([self.geometry.own, np.arange(size, self.dofs.shape[1])])
+
+    @property
+    def soft(self) -> Array:
+        """What the diagonal entries of `own` should be at least (e, own): pressures of K = ELIMINATED mu."""
+        soft = np.zeros((len(self.dofs), len(self.own)))
+        if self.pressure is not None and not self.pressure.shared:
+            soft[:, len(self.geometry.own) :] = self.pressure.softest * self.geometry.weights.sum(axis=1)[:, None]
+        return soft
 
     def at_rest(self) -> list[Array]:
-        """Return the memories of a part that has never moved: pressures, shears and strain rate of `PointState`."""
+        """Return what a part remembers that has never moved: `PointState` without its strain."""
         points = self.geometry.weights.shape
-        shapes = ((len(self.bulk.times), *points), (len(self.shear.times), *points, 6), (*points, 6))
-        return [np.zeros(shape) for shape in shapes]
+        behind = ((), (self.law.width,), (6,), (6,))
+        volume, *rest = (np.zeros((*points, *more)) for more in behind)
+        return [volume, np.zeros((len(self.bulk.times), *points)), *rest]
 
     def state(self, u: Array, memories: Sequence[Array]) -> PointState:
         """Return the state at the displacement `u` (size,) [m] of the body with what is remembered."""
-        strain = self.kinematics.strain(u)
-        return PointState(strain, self.measure.drivers(strain), *memories)
+        return PointState(self.kinematics.strain(u), *memories)
 
     def require_upright(self, u: Array) -> None:
         """Raise `Inverted`, naming the element, if det F <= 0 at a quadrature point."""
-        determinants = np.linalg.det(self.geometry.deformation_gradient(u)).min(axis=1)
-        worst = int(np.argmin(determinants))
-        if not determinants[worst] > 0.0:
+        worst, determinant = smallest_volume(self.geometry.displacement_gradient(u))
+        if not determinant > 0.0:
             element = worst if self.cells is ... else int(self.cells[worst])
             node = int(self.geometry.dofs[worst, 0]) // self.geometry.dimension
-            raise Inverted(self.body, element, node, float(determinants[worst]))
+            raise Inverted(self.body, element, node, determinant)
 
     def respond(
         self, state: PointState, start: Array, end: Array, step: float, share: float = 1.0
     ) -> tuple[Array, Array]:
         """Return the nodal forces (e, m) [N] at a share of a step [s] from displacements `start` to `end`.
 
-        With them the tangents d(forces)/d(end) (e, m, m) [N/m] of each element.
+        With them the tangents d(forces)/d(end) (e, m, m) [N/m] of each element. Rows of pressures are those of
+        int N (J - 1 - p/K), so that blocks are as symmetric as the law.
 
         The strain at the share is interpolated between both ends, so a body that only turns within the step
         meets no stress; share 1 is the end of the step, share 1/2 the middle.
@@ -134,92 +154,99 @@ class FinitePart:
         u, strain = end, final
         if share != 1.0:
             u, strain = start + share * (end - start), state.strain + share * (final - state.strain)
-        stress, modulus = self._stress_at(state, strain, (final - state.strain) / step, step, share)
-        operator = self.kinematics.operator(u)
-        weighted = self.geometry.weights[..., None, None] * operator
-        forces = np.sum(weighted @ stress[..., None], axis=1)[..., 0]
-        final_operator = operator if share == 1.0 else self.kinematics.operator(end)
-        blocks = np.sum(weighted @ modulus @ np.swapaxes(final_operator, -1, -2), axis=1)
-        return forces, blocks + share * self.kinematics.geometric(u, stress)
+        answer, theta, pressure = self._answer(state, strain, end, share * step)
+        stress, modulus = answer.stress if answer.flow is None else answer.stress + answer.flow, answer.modulus
+        slope = 0.0 if self.pressure else channel_share(self.bulk, step, share).modulus
+        self.measure.add_volume(_flat(strain), pressure.ravel(), slope, stress, modulus)
+        if share != 1.0:
+            modulus *= share
+        stress, modulus = stress.reshape(strain.shape), modulus.reshape(*strain.shape, 6)
+        elements, size = self.dofs.shape
+        forces, blocks = np.zeros((elements, size)), np.zeros((elements, size, size))
+        forces[:, : self.geometry.dofs.shape[1]] = self.kinematics.forces(u, stress)
+        self.kinematics.add_tangents(u, end, stress, modulus, share, blocks)
+        if self.pressure is not None:
+            compliance = 0.0 if self.rigid else 1.0 / channel_share(self.bulk, step, share).modulus
+            amiss, geometry = self._volume(strain) - theta, self.geometry
+            parts = geometry.columns, geometry.across, geometry.weights, geometry.displacement_gradient(u)
+            shapes = self.pressure.scale * self.pressure.shapes
+            couple(*parts, shapes, amiss, compliance, forces, blocks)
+        return forces, blocks
 
-    def _stress_at(
-        self, state: PointState, strain: Array, rate: Array, step: float, share: float
-    ) -> tuple[Array, Array]:
-        """Return the stress (e, q, 6) [Pa] at a share of a step and its derivative by the strain at the end."""
-        drivers, slopes = self.measure.drivers(strain), self.measure.slopes(strain)
-        bulk, shear = channel_share(self.bulk, step, share), channel_share(self.shear, step, share)
-        pressure = bulk.stress(state.pressures, drivers.volume, state.drivers.volume)[..., None]
-        stress = pressure * drivers.direction + shear.stress(state.shears, drivers.shear, state.drivers.shear)
-        modulus = bulk.modulus * dyad(drivers.direction, drivers.direction)
-        modulus = modulus + pressure[..., None] * slopes.direction + shear.modulus * slopes.shear
-        if not self.viscous:
-            return stress, share * modulus
-        flow, by_strain, by_rate = self.measure.newtonian(strain, rate, self.bulk.viscosity, self.shear.viscosity)
-        return stress + flow, share * (modulus + by_strain) + by_rate / step
+    def _volume(self, strain: Array) -> Array:
+        """Return theta (e, q) of a strain."""
+        return self.measure.volume(_flat(strain)).reshape(strain.shape[:2])
+
+    def _answer(self, state: PointState, strain: Array, u: Array, step: float) -> tuple[Response, Array, Array]:
+        """Return what the law answers to a step, with volume change theta and pressure (e, q) [Pa] at its end."""
+        answer = self.law.respond(_flat(strain), _flat(state.strain), _flat(state.memory), step)
+        bulk = channel_share(self.bulk, step)
+        if self.pressure is None:
+            theta = self._volume(strain)
+            return answer, theta, bulk.stress(state.pressures, theta, state.volume)
+        pressure = self.pressure.scale * u[self.pressure.dofs] @ self.pressure.shapes.T
+        if self.rigid:
+            return answer, np.zeros_like(pressure), pressure
+        held = bulk.stress(state.pressures, np.zeros_like(pressure), state.volume)
+        return answer, (pressure - held) / bulk.modulus, pressure
 
     def commit(self, state: PointState, end: Array, step: float) -> PointState:
         """Return the state after a step [s] that ended at the displacement `end`."""
         strain = self.kinematics.strain(end)
-        drivers = self.measure.drivers(strain)
-        bulk, shear = channel_share(self.bulk, step), channel_share(self.shear, step)
+        answer, theta, pressure = self._answer(state, strain, end, step)
+        stress, flow = answer.stress, np.zeros_like(answer.stress) if answer.flow is None else answer.flow
+        self.measure.add_volume(_flat(strain), pressure.ravel(), 0.0, stress, answer.modulus)
         return PointState(
             strain=strain,
-            drivers=drivers,
-            pressures=bulk.remembered(state.pressures, drivers.volume, state.drivers.volume),
-            shears=shear.remembered(state.shears, drivers.shear, state.drivers.shear),
-            rate=(strain - state.strain) / step,
+            volume=theta,
+            pressures=channel_share(self.bulk, step).remembered(state.pressures, theta, state.volume),
+            memory=answer.state.reshape(state.memory.shape),
+            stress=stress.reshape(strain.shape),
+            flow=flow.reshape(strain.shape),
         )
 
     def memory_stress(self, state: PointState) -> Array:
         """Return the conjugate stress (e, q, 6) [Pa] that relaxing memories hold."""
-        return np.asarray(state.pressures.sum(axis=0)[..., None] * state.drivers.direction + state.shears.sum(axis=0))
-
-    def solid_stress(self, state: PointState) -> Array:
-        """Return the conjugate stress (e, q, 6) [Pa] of springs and memories."""
-        drivers = state.drivers
-        pressure = self.bulk.equilibrium * drivers.volume[..., None]
-        return pressure * drivers.direction + self.shear.equilibrium * drivers.shear + self.memory_stress(state)
-
-    def flow_stress(self, state: PointState) -> Array:
-        """Return the conjugate stress (e, q, 6) [Pa] of the Newtonian arms, at the rate of the last step."""
-        if not self.viscous:
-            return np.zeros_like(state.strain)
-        return self.measure.newtonian(state.strain, state.rate, self.bulk.viscosity, self.shear.viscosity)[0]
+        stress = self.law.relaxing(_flat(state.memory))
+        unused = np.zeros((*stress.shape, 6))
+        self.measure.add_volume(_flat(state.strain), state.pressures.sum(axis=0).ravel(), 0.0, stress, unused)
+        return stress.reshape(state.strain.shape)
 
     def stress(self, state: PointState) -> Array:
         """Return the whole conjugate stress (e, q, 6) [Pa]."""
-        return self.solid_stress(state) + self.flow_stress(state)
-
-    def forces(self, u: Array, stress: Array) -> Array:
-        """Return the nodal forces (e, m) [N] of a stress at the displacement `u`."""
-        weighted = self.geometry.weights[..., None] * stress
-        return np.asarray(np.sum(self.kinematics.operator(u) @ weighted[..., None], axis=1)[..., 0])
+        return state.stress + state.flow
 
     def nodal_force(self, u: Array, stress: Array) -> Array:
         """Return the forces (size,) [N] of a stress, added up at the components of the body."""
-        return self.geometry.nodal_sum(self.forces(u, stress), len(u))
+        return self.geometry.nodal_sum(self.kinematics.forces(u, stress), len(u))
 
-    def _arms(self, state: PointState) -> Iterator[tuple[float, Array]]:
-        """Iterate over all arms: relaxation time [s] and energy density p^2/(2 g) or s : s/(4 g) [J/m^3]."""
+    def _bulk_energy(self, state: PointState) -> Iterator[tuple[float, Array]]:
+        """Iterate over the arms of the bulk channel: relaxation time [s] and energy density p^2/(2 g) [J/m^3]."""
         for g, tau, pressure in zip(self.bulk.strengths, self.bulk.times, state.pressures, strict=True):
             yield tau, 0.5 / g * pressure**2
-        for g, tau, shear in zip(self.shear.strengths, self.shear.times, state.shears, strict=True):
-            yield tau, 0.25 / g * self.measure.arm_energy(state.strain, shear)
 
     def stored(self, state: PointState) -> float:
         """Return the stored energy [J] of springs and arms."""
-        density = self.measure.energy(state.strain, self.bulk.equilibrium, self.shear.equilibrium)
-        return float(np.sum(self.geometry.weights * sum((energy for _, energy in self._arms(state)), density)))
+        density = self.law.stored(_flat(state.strain), _flat(state.memory)).reshape(state.volume.shape)
+        density = density + 0.5 * self.bulk.equilibrium * state.volume**2
+        return float(np.sum(self.geometry.weights * sum((arm for _, arm in self._bulk_energy(state)), density)))
 
-    def relaxing_power(self, state: PointState) -> float:
-        """Return the power [W] that arms lose to their dashpots: twice their energy over the relaxation time."""
-        power = sum((2.0 / tau * energy for tau, energy in self._arms(state)), np.zeros(state.strain.shape[:2]))
-        return float(np.sum(self.geometry.weights * power))
+    def dissipated(self, before: PointState, after: PointState, step: float) -> float:
+        """Return the energy [J] that a step lost in arms and sliders, without Newtonian arms."""
+        states = _flat(after.memory), _flat(before.memory)
+        density = self.law.dissipated(_flat(after.strain), _flat(before.strain), *states, step)
+        arms = (step / tau * arm for state in (before, after) for tau, arm in self._bulk_energy(state))
+        return float(np.sum(self.geometry.weights * sum(arms, density.reshape(after.volume.shape))))
 
     def flow_work(self, before: PointState, after: PointState) -> float:
         """Return the work [J] that Newtonian arms took in the step between two states."""
-        density = np.sum(self.flow_stress(after) * (after.strain - before.strain), axis=-1)
+        density = np.sum(after.flow * (after.strain - before.strain), axis=-1)
         return float(np.sum(self.geometry.weights * density))
+
+
+def _flat(array: Array) -> Array:
+    """Return arrays (e, q, k) point by point (e q, k)."""
+    return array.reshape(array.shape[0] * array.shape[1], array.shape[2])
 
 
 @dataclass(frozen=True)
@@ -233,7 +260,8 @@ class FiniteBody:
 
     def states(self, u: Array, memories: Sequence[Array]) -> list[PointState]:
         """Return the states of the parts."""
-        return [part.state(u, memories[3 * k : 3 * k + 3]) for k, part in enumerate(self.parts)]
+        count = len(memories) // len(self.parts)
+        return [part.state(u, memories[count * k : count * (k + 1)]) for k, part in enumerate(self.parts)]
 
     def at_rest(self) -> list[Array]:
         """Return what the parts remember that have never moved."""
@@ -250,27 +278,29 @@ class FiniteBody:
         """Return the energy [J] of springs and arms."""
         return sum(part.stored(now) for part, now in zip(self.parts, self.states(u, memories), strict=True))
 
-    def vertex_stress(self, u: Array, rate: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
-        """Return the Cauchy stress, averaged to the vertices with the volumes of the elements around."""
-        total, volume, d = np.zeros((self.space.vertices, 6)), np.zeros(self.space.vertices), self.space.dimension
+    def _cauchy(self, u: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
+        """Return the Cauchy stress (elements, points, 6) [Pa]."""
+        found = np.zeros((self.space.mesh.nelements, self.space.basis.dx.shape[1], 6))
         for part, now in zip(self.parts, self.states(u, memories), strict=True):
-            weights, nodes = part.geometry.weights, part.geometry.dofs[:, ::d] // d
-            stress = part.kinematics.cauchy(u, part.memory_stress(now) if memory_only else part.stress(now))
-            np.add.at(total, nodes, np.einsum("eq,eqi->ei", weights, stress)[:, None])
-            np.add.at(volume, nodes, weights.sum(axis=1)[:, None])
-        return np.asarray(total / volume[:, None])
+            found[part.cells] = part.kinematics.cauchy(u, part.memory_stress(now) if memory_only else part.stress(now))
+        return found
+
+    def vertex_stress(self, u: Array, rate: Array, memories: Sequence[Array], *, memory_only: bool = False) -> Array:
+        """Return the Cauchy stress, averaged to the vertices with the volumes around."""
+        return np.asarray(self.space.averaging @ _flat(self._cauchy(u, memories, memory_only=memory_only)))
 
     def cell_stress(self, u: Array, rate: Array, memories: Sequence[Array]) -> Array:
         """Return the Cauchy stress, averaged over each cell."""
-        found = np.zeros((self.space.mesh.nelements, 6))
-        for part, now in zip(self.parts, self.states(u, memories), strict=True):
-            weights, stress = part.geometry.weights, part.kinematics.cauchy(u, part.stress(now))
-            found[part.cells] = np.einsum("eq,eqi->ei", weights, stress) / weights.sum(axis=1)[:, None]
-        return found
+        weights, stress = self.space.weights.reshape(self.space.mesh.nelements, -1), self._cauchy(u, memories)
+        return np.asarray(np.einsum("eq,eqi->ei", weights, stress) / weights.sum(axis=1)[:, None])
 
     def vertex_strain(self, u: Array) -> Array:
         """Return sym(grad u), as every solver reports it."""
-        return self.space.vertex_strain(u)
+        slope = np.zeros((self.space.mesh.nelements, self.space.basis.dx.shape[1], 3, 3))
+        for part in self.parts:
+            slope[part.cells] = part.geometry.displacement_gradient(u)
+        symmetric = strain_vector(slope) / ENGINEERING
+        return np.asarray(self.space.averaging @ _flat(symmetric))
 
 
 DESCRIPTIONS: dict[str, tuple[Callable[[ElementGeometry], Kinematics], Measure]] = {
@@ -278,23 +308,70 @@ DESCRIPTIONS: dict[str, tuple[Callable[[ElementGeometry], Kinematics], Measure]]
     "total-lagrangian": (TotalLagrangian, Isochoric()),
 }
 """Descriptions of large motion: the kinematics of some elements, and the law that belongs to its strain."""
+ELIMINATED = 5e3
+"""Bulk over shear modulus up to which pressures of single cells are eliminated at once."""
+FLAT_BULK = 1e6
+"""Bulk over shear modulus of a sheet in plane stress that keeps its volume: its thickness follows, to 1e-6."""
 
 
-def finite_body(body: ProblemBody, problem: Problem, description: str) -> FiniteBody:
-    """Return a body of linear elements in large motion, whose parts have laws of their own."""
+def _require_known(body: ProblemBody, problem: Problem, options: FemOptions) -> None:
+    """Refuse what a description of large motion does not have."""
+    description, place = options.kinematics, "solvers.fem.kinematics"
     if problem.dimension == 1:
-        raise RheotwinError(f'solvers.fem.kinematics: "{description}" needs two or three dimensions; choose "small"')
-    if problem.dimension == 2 and problem.plane != "strain":
+        raise RheotwinError(f'{place}: "{description}" needs two or three dimensions; choose "small"')
+    flat = problem.dimension == 2
+    if description == "corotational" and flat and problem.plane != "strain":
         raise RheotwinError(
-            f'solvers.fem.kinematics: "{description}" knows plane = "strain" only, not "{problem.plane}"; '
-            'choose that plane or kinematics = "small"'
+            f'{place}: "corotational" knows plane = "strain" only, not "{problem.plane}"; choose that plane, '
+            'kinematics = "total-lagrangian" or "small"'
         )
-    warn_of_locking(body, problem, 1, "displacement")
-    kinematics, measure = DESCRIPTIONS[description]
-    parts = []
+    apart = [law for _, law, _ in body.laws if von_mises(law) and description == "total-lagrangian"]
+    if options.pressures is not None and any(is_yielding(law) and law not in apart for _, law, _ in body.laws):
+        raise RheotwinError(
+            f"solvers.fem.formulation: {options.pressures} takes the pressure from the law, which here yields by it; "
+            'use formulation = "displacement"'
+        )
+    if options.pressures is not None and flat and problem.plane == "stress":
+        raise RheotwinError(
+            f"solvers.fem.formulation: {options.pressures} holds the volume, which plane stress leaves free; "
+            'use formulation = "displacement"'
+        )
+    warn_of_locking(body, problem, options.order, options.formulation, large=description == "total-lagrangian")
+
+
+def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> FiniteBody:
+    """Return a body in large motion, part by part; behind its nodes are unknown strains ZZ, then pressures."""
+    _require_known(body, problem, options)
+    ring, flat = (problem.dimension == 2 and problem.plane == plane for plane in ("axisymmetric", "stress"))
+    kinematics, measure = DESCRIPTIONS[options.kinematics]
+    if options.pressures is None:
+        space = body_space(body.mesh, body.cell, options.order, axisymmetric=ring, out_of_plane=flat)
+    else:
+        basis = mixed_basis(body.mesh, body.cell, options.pressures, axisymmetric=ring)
+        space = mixed_space(body.mesh, body.cell, basis, axisymmetric=ring)
+    parts, first = [], int(space.basis.N)
+    behind = first + space.inner
     for _, law, cells in body.laws:
-        geometry = element_geometry(body.mesh, body.cell, thickness=problem.thickness, cells=cells)
-        channels = law.channel("bulk"), law.channel("shear")
-        parts.append(FinitePart(body.name, kinematics(geometry), measure, *channels, cells))
-    space = body_space(body.mesh, body.cell, 1)
+        geometry = element_geometry(
+            space.basis_in(cells), thickness=problem.thickness, axisymmetric=ring, flat=first if flat else None
+        )
+        rigid = flat and is_incompressible(law)
+        bulk, point = point_law(law, measure, rigid=options.incompressible or rigid)
+        shear = Channel.elastic(law.parts[0].shear) if is_yielding(law) else law.channel("shear")
+        if rigid:
+            bulk = Channel.elastic(FLAT_BULK * shear.instantaneous)
+        pressure = None
+        if options.pressures is not None:
+            stiffness = shear.instantaneous or shear.viscosity / problem.scene.duration
+            size = float(geometry.weights.sum(axis=1).mean() / problem.thickness) ** (1.0 / problem.dimension)
+            dofs, shapes = pressure_functions(space.basis, body.cell, options.pressures, cells)
+            pressure = PressureSpace(
+                behind + dofs, shapes, stiffness / size, shapes.shape[1] > 1, stiffness / (ELIMINATED * size**2)
+            )
+            behind += int(dofs.max()) + 1
+        part = FinitePart(
+            body.name, kinematics(geometry), measure, bulk, point, cells, pressure, options.incompressible
+        )
+        parts.append(part)
+    space = replace(space, inner=behind - first, given=space.basis)
     return FiniteBody(space, body_mass(body, problem, space, consistent=False), tuple(parts))

@@ -93,6 +93,17 @@ class Corotational:
         rows = moments - from_frame - spins @ spread(moment)
         return np.asarray(rows @ columns + spins @ np.swapaxes(moments - from_stretch, -1, -2))
 
+    def forces(self, u: Array, stress: Array) -> Array:
+        """Return sum_q w B's (e, m) [N]."""
+        weighted = self.geometry.weights[..., None] * stress
+        return np.asarray(np.sum(self.operator(u) @ weighted[..., None], axis=1)[..., 0])
+
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
+        """Add sum_q w B(u)' D B(end) and the geometric part."""
+        weighted = self.geometry.weights[..., None, None] * self.operator(u)
+        blocks += np.sum(weighted @ modulus @ np.swapaxes(self.operator(end), -1, -2), axis=1)
+        blocks += share * self.geometric(u, stress)
+
     def cauchy(self, u: Array, stress: Array) -> Array:
         """Return sigma = R s R' (e, q, 6) [Pa]; the volume change is of the order of the strain and left out."""
         rotation = self._rotation(u)[:, None]

@@ -17,16 +17,15 @@ E does not change when the body turns, so neither does S nor anything a law reme
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from skfem import Basis
 
 from rheotwin.arrays import Array, Indices
-from rheotwin.meshing.cells import MESH_TYPES, SIMPLICES
-from rheotwin.problem import Cells
+from rheotwin.fem.finite.loops import element_forces, element_tangents, gradients, green
 from rheotwin.tensors import INDEX_PAIRS
 
 ROW, COLUMN = (np.array(indices) for indices in zip(*INDEX_PAIRS, strict=True))
@@ -36,6 +35,7 @@ IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 """The unit tensor."""
 DEVIATOR = np.diag(2.0 / ENGINEERING) - 2.0 / 3.0 * np.outer(IDENTITY, IDENTITY)
 """Strain -> 2 dev(strain), the stress of a unit shear modulus."""
+NONE = np.zeros(0, dtype=np.int64)
 _PLACE = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])
 
 
@@ -73,16 +73,27 @@ def sandwich(a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class ElementGeometry:
-    """Elements e with nodes a, quadrature points q and m = n d components each.
+    """Elements e with nodes a, quadrature points q and m components each.
 
-    `dofs` (e, m) number the components of the body, node-major; `gradients` (e, q, n, 3) are dN_a/dX
-    [1/m], with zeros behind in plane strain; `weights` (e, q) are the volumes of the points [m^3].
+    `dofs` (e, m) number the components of the body, node-major, unknown strains ZZ behind; `gradients` (e, q, n, 3) are
+    dN_a/dX [1/m], with zeros behind in a plane; `weights` (e, q) are the volumes of the points [m^3].
     """
 
     dimension: int
     dofs: Indices
     gradients: Array
     weights: Array
+    across: Array
+    """dF_zz per component (e, q, m) [1/m] of rings and of plane stress, else (e, q, 0)."""
+    own: Indices
+    """Places among the m components of those that one element alone has: its strains ZZ in plane stress."""
+    last: list[tuple[Array, Array]] = field(default_factory=list, compare=False, repr=False)
+    """The displacement asked for last and its gradient: strain, forces and tangents of one trial ask in turn."""
+
+    @cached_property
+    def columns(self) -> Array:
+        """Shape gradients (e, q, d, n) [1/m], as the compiled loops read them."""
+        return np.ascontiguousarray(np.swapaxes(self.gradients, -1, -2)[:, :, : self.dimension])
 
     @cached_property
     def mean_gradients(self) -> Array:
@@ -91,8 +102,13 @@ class ElementGeometry:
         return np.asarray(np.einsum("eq,eqnk->enk", self.weights, self.gradients) / volumes[:, None, None])
 
     def displacement_gradient(self, u: Array) -> Array:
-        """Return du/dX (e, q, 3, 3) of displacements u (size,) [m]."""
-        return np.asarray(np.einsum("enc,eqnk->eqck", self._nodal(u), self.gradients))
+        """Return du/dX (e, q, 3, 3) of displacements u (size,) [m], not to be changed."""
+        if self.last and np.array_equal(self.last[0][0], u):
+            return self.last[0][1]
+        slope = np.empty((*self.weights.shape, 3, 3))
+        gradients(self.columns, self.across, self.dofs, np.ascontiguousarray(u), slope)
+        self.last[:] = [(np.array(u), slope)]
+        return slope
 
     def mean_displacement_gradient(self, u: Array) -> Array:
         """Return the element means of du/dX (e, 3, 3)."""
@@ -114,19 +130,32 @@ class ElementGeometry:
         return out
 
 
-def element_geometry(mesh: Any, cell: str, *, thickness: float = 1.0, cells: Cells = ...) -> ElementGeometry:
-    """Return the elements of a mesh, or some of its `cells`; `thickness` [m] in 2D.
+def element_geometry(
+    basis: Basis, *, thickness: float = 1.0, axisymmetric: bool = False, flat: int | None = None
+) -> ElementGeometry:
+    """Return the elements of a basis of displacements; `thickness` [m] in 2D.
 
-    One quadrature point in simplices, where gradients are constant; two per direction in quads and hexes.
+    In plane stress `flat` is the first component behind the nodes: F_zz - 1 of point q of element e is component
+    flat + e q_max + q over the size of the element, so that it is a displacement [m] as the others are.
     """
-    elements = None if cells is ... else cells
-    basis = Basis(mesh, MESH_TYPES[cell].elem(), intorder=0 if cell in SIMPLICES else 3, elements=elements)
-    dimension, nodes = mesh.p.shape[0], basis.element_dofs.astype(np.int64).T
-    gradients = np.zeros((*basis.dx.shape, nodes.shape[1], 3))
-    for corner in range(nodes.shape[1]):
-        gradients[:, :, corner, :dimension] = np.moveaxis(basis.basis[corner][0].grad, 0, -1)
-    dofs = nodes[:, :, None] * dimension + np.arange(dimension)
-    return ElementGeometry(dimension, dofs.reshape(len(nodes), -1), gradients, thickness * basis.dx)
+    dimension, dofs = basis.mesh.p.shape[0], basis.element_dofs.astype(np.int64).T
+    (elements, points), components = basis.dx.shape, dofs.shape[1]
+    slopes = np.zeros((elements, points, components // dimension, 3))
+    for corner in range(components // dimension):
+        slopes[:, :, corner, :dimension] = np.moveaxis(basis.basis[dimension * corner][0].grad[0], 0, -1)
+    weights, across, own = thickness * basis.dx, np.zeros((elements, points, 0)), NONE
+    if axisymmetric:
+        radius = np.asarray(basis.global_coordinates())[0]
+        weights, across = 2.0 * np.pi * radius * weights, np.zeros((elements, points, components))
+        for local in range(0, components, dimension):
+            across[:, :, local] = np.asarray(basis.basis[local][0])[0] / radius
+    if flat is not None:
+        own = components + np.arange(points)
+        cells = np.arange(elements) if basis.tind is None else basis.tind
+        dofs = np.concatenate([dofs, flat + cells[:, None] * points + np.arange(points)], axis=1)
+        across = np.zeros((elements, points, components + points))
+        across[:, np.arange(points), own] = basis.dx.sum(axis=1)[:, None] ** -0.5
+    return ElementGeometry(dimension, dofs, slopes, np.ascontiguousarray(weights), across, own)
 
 
 class Kinematics(Protocol):
@@ -139,11 +168,11 @@ class Kinematics(Protocol):
     def strain(self, u: Array) -> Array:
         """Return the strain at the quadrature points."""
 
-    def operator(self, u: Array) -> Array:
-        """Return B (e, q, m, 6): the strain for a unit change of each component [1/m]."""
+    def forces(self, u: Array, stress: Array) -> Array:
+        """Return sum_q w B's (e, m) [N], B = de/du."""
 
-    def geometric(self, u: Array, stress: Array) -> Array:
-        """Return sum_q w s : d2e/du2 (e, m, m) [N/m] for a stress (e, q, 6) [Pa]."""
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
+        """Add sum_q w (B(u)' D B(end) + share s : d2e/du2) [N/m] to `blocks` (e, m.., m..)."""
 
     def cauchy(self, u: Array, stress: Array) -> Array:
         """Return the Cauchy stress (e, q, 6) [Pa] of a conjugate stress."""
@@ -165,28 +194,32 @@ def symmetric_products(frame: Array, gradients: Array, dimension: int) -> Array:
 
 @dataclass(frozen=True)
 class TotalLagrangian:
-    """Green's strain at every quadrature point."""
+    """Green's strain at every quadrature point, by the compiled loops of `loops`."""
 
     geometry: ElementGeometry
 
     def strain(self, u: Array) -> Array:
         """Return E (e, q, 6), from H so that small strains keep all their digits."""
         slope = self.geometry.displacement_gradient(u)
-        return strain_vector(slope + 0.5 * np.swapaxes(slope, -1, -2) @ slope)
+        strain = np.empty((*slope.shape[:2], 6))
+        green(slope.reshape(-1, 3, 3), strain.reshape(-1, 6))
+        return strain
 
-    def operator(self, u: Array) -> Array:
-        """Return B (e, q, m, 6) of dE = sym(F' dF)."""
+    def forces(self, u: Array, stress: Array) -> Array:
+        """Return sum_q w F S dN/dX (e, m) [N]."""
         geometry = self.geometry
-        return symmetric_products(geometry.deformation_gradient(u), geometry.gradients, geometry.dimension)
+        slope, forces = geometry.displacement_gradient(u), np.zeros(geometry.dofs.shape)
+        stress = np.ascontiguousarray(stress)
+        element_forces(geometry.columns, geometry.across, geometry.weights, slope, stress, forces)
+        return forces
 
-    def geometric(self, u: Array, stress: Array) -> Array:
-        """Return sum_q w S : sym(dF' dF): per pair of nodes w dN_a . S dN_b, the same for each component."""
+    def add_tangents(self, u: Array, end: Array, stress: Array, modulus: Array, share: float, blocks: Array) -> None:
+        """Add the tangents of `loops`."""
         geometry = self.geometry
-        weighted = geometry.gradients @ (geometry.weights[..., None, None] * stress_tensor(stress))
-        pairs = np.sum(weighted @ np.swapaxes(geometry.gradients, -1, -2), axis=1)
-        elements, size = geometry.dofs.shape
-        blocks = pairs[:, :, None, :, None] * np.eye(geometry.dimension)[:, None, :]
-        return np.asarray(blocks.reshape(elements, size, size))
+        at = geometry.displacement_gradient(u)
+        final = at if end is u else geometry.displacement_gradient(end)
+        parts = geometry.columns, geometry.across, geometry.weights
+        element_tangents(*parts, at, final, stress, modulus, share, blocks)
 
     def cauchy(self, u: Array, stress: Array) -> Array:
         """Return sigma = F S F'/J (e, q, 6) [Pa]."""

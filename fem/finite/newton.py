@@ -11,7 +11,7 @@ with the strains of both ends averaged: momentum and angular momentum are kept e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -19,14 +19,17 @@ from scipy.sparse import csr_matrix
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.fem.finite.body import FinitePart, Inverted, PointState
 from rheotwin.fem.finite.contact import ToolContact, ToolPairs
+from rheotwin.fem.finite.loops import eliminate, recover, reduce, scatter
 from rheotwin.fem.linear import SingularMatrix
 from rheotwin.fem.options import FemOptions
 
-Factorise = Callable[[csr_matrix], Callable[[Array], Array]]
-"""Takes a matrix and returns the solver of its equations."""
+Factorise = Callable[[csr_matrix, bool], Callable[[Array], Array]]
+"""Takes a matrix, and whether solutions may be rough, and returns the solver of its equations."""
 
 CLOSED = 1e-11
 """Gap, as a share of the body's size, below which a contact is closed."""
+ROUNDS, LEFT = 20, 1e-7
+"""Rounds in which softened pressures are made up for, and what of the load may be left."""
 SHORTEST = 1.0 / 16.0
 """Share of a Newton step below which the line search gives up."""
 
@@ -46,10 +49,8 @@ class Pattern:
     size: int
     indptr: Indices
     indices: Indices
-    places: Indices
-    """Per kept entry of all blocks, one after the other: its position in the matrix data."""
-    kept: Indices
-    """Those entries of the flattened blocks whose row and column are both free."""
+    places: tuple[Indices, ...]
+    """Per kind of block, of its flattened entries: position in the matrix data, -1 where row or column is not free."""
     dofs: tuple[Indices, ...]
     """Components (e, m) of the elements, one array per kind of block."""
 
@@ -61,15 +62,18 @@ class Pattern:
         number[free] = np.arange(size)
         rows = np.concatenate([np.repeat(number[d], d.shape[1], axis=1).ravel() for d in dofs])
         columns = np.concatenate([np.tile(number[d], (1, d.shape[1])).ravel() for d in dofs])
+        places = np.full(len(rows), -1)
         kept = np.flatnonzero((rows >= 0) & (columns >= 0))
-        entries, places = np.unique(rows[kept] * size + columns[kept], return_inverse=True)
+        entries, places[kept] = np.unique(rows[kept] * size + columns[kept], return_inverse=True)
         indptr = np.searchsorted(entries, np.arange(size + 1) * size)
-        return cls(size, indptr, entries % max(size, 1), places, kept, tuple(dofs))
+        ends = np.cumsum([d.size * d.shape[1] for d in dofs])[:-1]
+        return cls(size, indptr, entries % max(size, 1), tuple(np.split(places, ends)), tuple(dofs))
 
     def matrix(self, blocks: Sequence[Array]) -> csr_matrix:
         """Return the sum of blocks (e, m, m) of each kind over the free components."""
-        flat = np.concatenate([block.ravel() for block in blocks])[self.kept]
-        data = np.asarray(np.bincount(self.places, weights=flat, minlength=len(self.indices)), dtype=float)
+        data = np.zeros(len(self.indices))
+        for places, block in zip(self.places, blocks, strict=True):
+            scatter(places, np.ascontiguousarray(block), data)
         return csr_matrix((data, self.indices, self.indptr), shape=(self.size, self.size))
 
 
@@ -82,31 +86,79 @@ class Tangent:
 
     def product(self, step: Array) -> Array:
         """Return K du (N, d) [N] of nodal vectors (N, d) [m], held components too."""
-        change, total = step.ravel(), np.zeros(step.size)
-        for dofs, block in zip(self.frame.pattern.dofs, self.blocks, strict=True):
-            local = np.einsum("emn,en->em", block, change[dofs])
-            total += np.bincount(dofs.ravel(), weights=local.ravel(), minlength=step.size)
-        return total.reshape(step.shape)
+        return self.frame.product(self.blocks, step.ravel()).reshape(step.shape)
 
     def solve(self, right: Array, within: Array) -> Array:
-        """Return P y (N, d) of (P K P + s W) y = P r on the free components, P = 1 - W, W (N, d, d) of each node."""
+        """Return P y (N, d) of (P K P + s W) y = P r on the free components, P = 1 - W, W (N, d, d) of each node.
+
+        Unknowns of single elements are eliminated before, and found after. Pressures that hardly give way, if at all,
+        are made softer in that (`soft`), and what is then left of the equations is solved for again: with Schur's
+        complement S >= b/mu of the pressures and their compliance c each round leaves c/(S + c) of the error.
+        """
         across, touched = np.eye(right.shape[1]) - within, np.asarray(within.any(axis=(1, 2)))
-        blocks = [_across(*each, across, touched) for each in zip(self.frame.pattern.dofs, self.blocks, strict=True)]
+        frame = self.frame
+        kinds = zip(frame.pattern.dofs, frame.nodes, self.blocks, strict=True)
+        blocks = [_across(*each, across, touched) for each in kinds]
         blocks[-1] = blocks[-1] + np.abs(np.diagonal(self.blocks[0], axis1=1, axis2=2)).mean() * within
-        out, free = np.zeros(right.size), self.frame.free
-        solve = self.frame.factorise(self.frame.pattern.matrix(blocks))
-        out[free] = solve((across @ right[:, :, None]).ravel()[free])
+        solve, softened = self._prepared(blocks)
+        load = np.where(frame.free, (across @ right[:, :, None]).ravel(), 0.0)
+        out, left = np.zeros(right.size), load
+        for _ in range(ROUNDS):
+            out += solve(left)
+            if not softened:
+                break
+            left = np.where(frame.free, load - frame.product(blocks, out), 0.0)
+            if np.abs(left).max() <= LEFT * np.abs(load).max():
+                break
         return np.asarray(across @ out.reshape(*right.shape, 1))[:, :, 0]
 
+    def _prepared(self, blocks: Sequence[Array]) -> tuple[Callable[[Array], Array], bool]:
+        """Return the solver (size,) -> (size,) of the equations of blocks with softened pressures, and if there are."""
+        frame, reduced, softened = self.frame, list(blocks), False
+        for k, (own, soft) in enumerate(zip(frame.own, frame.soft, strict=True)):
+            if len(own):
+                reduced[k] = blocks[k].copy()
+                stiff = (soft > 0.0) & (blocks[k][:, own, own] > -soft)
+                reduced[k][:, own, own] = np.where(stiff, -soft, blocks[k][:, own, own])
+                softened = softened or bool(stiff.any())
+                eliminate(reduced[k], own)
+        factor = frame.factorise(frame.pattern.matrix(reduced), softened)
 
-def _across(dofs: Indices, block: Array, across: Array, touched: Flags) -> Array:
-    """Return P B P of blocks (e, m, m), P (N, d, d); it is one but for the nodes `touched` (N,)."""
+        def solve(load: Array) -> Array:
+            load, local = load.copy(), []
+            for dofs, own, block in zip(frame.pattern.dofs, frame.own, reduced, strict=True):
+                local.append(np.zeros(dofs.shape if len(own) else (0, 0)))
+                if len(own):
+                    local[-1][:, own] = load[dofs[:, own]]
+                    reduce(block, own, local[-1])
+                    others = np.setdiff1d(np.arange(dofs.shape[1]), own)
+                    load += np.bincount(dofs[:, others].ravel(), local[-1][:, others].ravel(), len(load))
+            out = np.zeros_like(load)
+            out[frame.solved] = factor(load[frame.solved])
+            for dofs, own, block, found in zip(frame.pattern.dofs, frame.own, reduced, local, strict=True):
+                if len(own):
+                    values = out[dofs]
+                    recover(block, own, found, values)
+                    out[dofs[:, own]] = values[:, own]
+            return out
+
+        return solve, softened
+
+
+def _across(dofs: Indices, count: int, block: Array, across: Array, touched: Flags) -> Array:
+    """Return P B P of blocks (e, m, m) whose first components are those of `count` nodes, P (N, d, d).
+
+    P is one but for the nodes `touched` (N,).
+    """
     d, m = across.shape[1], dofs.shape[1]
-    nodes = dofs[:, ::d] // d
+    nodes = dofs[:, : count * d : d] // d
     where = np.flatnonzero(touched[nodes].any(axis=1))
+    if not len(where):
+        return block
     new = block[where]
-    for _ in range(2):  # B' P and (B' P)' P
-        new = (across[nodes[where]] @ new.reshape(-1, m // d, d, m)).reshape(-1, m, m).swapaxes(1, 2)
+    for _ in range(2):  # B' P and (B' P)' P; what stands behind the nodes is in no normal's way
+        turned = across[nodes[where]] @ new[:, : nodes.shape[1] * d].reshape(len(where), -1, d, m)
+        new = np.concatenate([turned.reshape(len(where), -1, m), new[:, nodes.shape[1] * d :]], axis=1).swapaxes(1, 2)
     out = block.copy()
     out[where] = new
     return out
@@ -121,11 +173,27 @@ class Frame:
     free: Flags
     pattern: Pattern
     """Of the elements of each part, then of single nodes."""
+    solved: Indices
+    """Free components that no element has for itself: those of the equations to solve."""
+    own: tuple[Indices, ...]
+    """Per kind of block: places of the components that one element alone has."""
+    soft: tuple[Array, ...]
+    """Per kind of block: least size of the diagonal entries of `own` in the matrix to solve with (e, own); 0: none."""
+    nodes: tuple[int, ...]
+    """Per kind of block: how many nodes its components begin with."""
     contact: ToolContact
     points: Array
     factorise: Factorise
     element_size: float
     extent: float
+
+    def product(self, blocks: Sequence[Array], change: Array) -> Array:
+        """Return the sum of blocks (e, m, m) of each kind times a vector (size,)."""
+        total = np.zeros(len(change))
+        for dofs, block in zip(self.pattern.dofs, blocks, strict=True):
+            local = np.einsum("emn,en->em", block, change[dofs])
+            total += np.bincount(dofs.ravel(), weights=local.ravel(), minlength=len(change))
+        return total
 
 
 @dataclass(frozen=True)
@@ -168,6 +236,8 @@ class StepEquations:
     """Where held components end (size,) [m]."""
     end: float
     """Time at which tools are looked at [s]."""
+    shares: list[float] = field(default_factory=list)
+    """Of every Newton step so far: how much of it the line search took."""
 
     def at(self, u: Array, multipliers: Array) -> Trial:
         """Evaluate at the displacement `u` of the end of the step."""
@@ -176,7 +246,7 @@ class StepEquations:
         internal, blocks = np.zeros_like(u), []
         for (part, rows), state in zip(frame.parts, self.states, strict=True):
             forces, tangents = part.respond(state, self.start[rows], u[rows], self.step, self.share)
-            internal[rows] += part.geometry.nodal_sum(forces, rows.stop - rows.start)
+            internal[rows] += np.bincount(part.dofs.ravel(), forces.ravel(), rows.stop - rows.start)
             blocks.append(tangents)
         largest = max(float(np.abs(force).max()) for force in (internal, inertial, self.external))
         residual = inertial + internal - self.external
@@ -222,7 +292,7 @@ class StepEquations:
         The first step of all moves supports and tools at once, so there the residual may grow.
         """
         step, multipliers = self._newton_step(trial, touching)
-        best, share, fault = None, 1.0, None
+        best, kept, share, fault = None, 1.0, 1.0, None
         while share >= SHORTEST:
             u = trial.u + share * step
             if share == 1.0:
@@ -234,12 +304,15 @@ class StepEquations:
             else:
                 if best is None or found.merit < best.merit:
                     best = found
+                if best is found:
+                    kept = share
                 if any_change or found.merit < trial.merit:
-                    return found
+                    break
             share *= 0.5
         if best is None:
             assert fault is not None
             raise fault
+        self.shares.append(kept)
         return best
 
     def _newton_step(self, trial: Trial, touching: Flags) -> tuple[Array, Array]:

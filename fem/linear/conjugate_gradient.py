@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from rheotwin.arrays import Array, Reals, Single
-from rheotwin.fem.fast.block_rows import BlockRows, multiply_rows
+from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.fem.fast.solids import CellProduct
 from rheotwin.kernels.compiled import compiled
 
 DEGREE = 2
@@ -64,7 +65,7 @@ class Level:
     The last level has no transfers; its `matrix` is then the inverse of the coarsest matrix itself.
     """
 
-    matrix: BlockRows
+    matrix: BlockRows | CellProduct
     inverse_diagonal: Single
     largest: float
     prolong: BlockRows | None = None
@@ -120,10 +121,7 @@ def _smooth(level: Level, *, from_zero: bool) -> None:
 
 def _subtract_product(level: Level) -> None:
     """Set the residual r = b - A x."""
-    matrix = level.matrix
-    multiply_rows(
-        matrix.dimension, matrix.indptr, matrix.indices, matrix.values, level.solution, level.residual, 0, matrix.rows
-    )
+    level.matrix.product(level.solution, level.residual)
     np.subtract(level.load, level.residual, out=level.residual)
 
 
@@ -148,7 +146,12 @@ class Outcome:
 
 
 def conjugate_gradient(
-    matrix: BlockRows, levels: Sequence[Level], right: Array, guess: Array | None, tolerance: float, most: int
+    matrix: BlockRows | CellProduct,
+    levels: Sequence[Level],
+    right: Array,
+    guess: Array | None,
+    tolerance: float,
+    most: int,
 ) -> Outcome:
     """Solve A x = b until |b - A x| <= tolerance |b|, or `most` iterations are spent."""
     scale = _norm(right)

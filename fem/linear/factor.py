@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -14,14 +15,14 @@ from scipy.sparse.linalg import splu
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 
-Kind = Literal["spd", "indefinite"]
-"""Symmetric positive definite, or symmetric with both signs (saddle points)."""
+Kind = Literal["spd", "indefinite", "unsymmetric"]
+"""Symmetric positive definite, symmetric with both signs (saddle points, tangents beyond stability), or neither."""
 SINGULAR = (
     "solvers.fem.linear_solver: the matrix is singular, so something can move without resistance; add supports, "
     "or give the material a stiffness in every direction"
 )
-PARDISO_TYPES = {"spd": 2, "indefinite": -2}
-"""Pardiso's numbers for real symmetric matrices."""
+PARDISO_TYPES = {"spd": 2, "indefinite": -2, "unsymmetric": 11}
+"""Pardiso's numbers for real matrices."""
 PARDISO_SETTINGS = {1: 1, 2: 2, 10: 8, 18: -1}
 """Own settings: nested dissection, pivots below 1e-8 perturbed (and the answer then refined), entries counted."""
 PARDISO_SADDLE = {11: 1, 13: 1, 21: 1}
@@ -58,6 +59,8 @@ class Factor:
     stored: int = 0
     """Numbers the factor or the multigrid levels keep; 0 where the library does not tell."""
     count: Count = field(default_factory=Count)
+    matrix: Any = None
+    """Whatever multiplies unknowns by `@`, where the solver iterates and is glad of a first guess."""
 
     @property
     def iterations(self) -> int:
@@ -76,7 +79,7 @@ class Factor:
 
 
 def factorise_superlu(matrix: csr_matrix, kind: Kind) -> Factor:
-    """Factorise; a definite matrix is ordered symmetrically and needs no pivoting, an indefinite one pivots."""
+    """Factorise; a definite matrix is ordered symmetrically and needs no pivoting, the others pivot."""
     definite = kind == "spd"
     try:
         factor = splu(
@@ -100,7 +103,7 @@ def pardiso_installed() -> bool:
 
 
 def factorise_pardiso(matrix: csr_matrix, kind: Kind) -> Factor:
-    """Factorise the upper triangle; the memory that MKL holds is given back with the last reference to the factor."""
+    """Factorise the upper triangle, or all where unsymmetric; MKL's memory goes with the last reference."""
     try:
         from pypardiso import PyPardisoSolver
         from pypardiso.pardiso_wrapper import PyPardisoError
@@ -111,7 +114,9 @@ def factorise_pardiso(matrix: csr_matrix, kind: Kind) -> Factor:
     solver: Any = PyPardisoSolver(mtype=PARDISO_TYPES[kind])
     for place, value in (PARDISO_SETTINGS | (PARDISO_SADDLE if kind == "indefinite" else {})).items():
         solver.set_iparm(place, value)
-    upper = _upper(matrix)
+    # Every new solver would search the disk for MKL, which takes longer than to factorise 10,000 unknowns.
+    os.environ.setdefault("PYPARDISO_MKL_RT", str(solver.libmkl._name))
+    upper = csr_matrix(matrix).sorted_indices() if kind == "unsymmetric" else _upper(matrix)
     try:
         solver.factorize(upper)
     except (PyPardisoError, ValueError) as error:
@@ -138,7 +143,8 @@ def factorise_cholmod(matrix: csr_matrix, kind: Kind) -> Factor:
     """Factorise a definite matrix."""
     if kind != "spd":
         raise RheotwinError(
-            "solvers.fem.linear_solver: cholmod cannot solve the indefinite systems of mixed elements; choose splu"
+            "solvers.fem.linear_solver: cholmod knows definite matrices only, which those of mixed elements and of "
+            "large strain are not; choose splu"
         )
     if find_spec("sksparse") is not None:
         return _by_scikit_sparse(matrix)

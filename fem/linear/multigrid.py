@@ -17,17 +17,19 @@ Motions that strain nothing, and which of them supports leave free: these make a
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space, orth, pinvh
 from scipy.sparse import bsr_matrix, coo_matrix, csr_matrix, diags
 from scipy.sparse.linalg import LinearOperator, eigsh
+from skfem import ElementHex1, ElementHex2, ElementTetP1, ElementTetP2
 
-from rheotwin.arrays import Array, Flags, Indices, Reals, Single
+from rheotwin.arrays import Array, Flags, Indices, Integers, Reals, Single
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.fast.block_rows import BlockRows
+from rheotwin.fem.fast.solids import CellProduct, SolidStiffness
 from rheotwin.fem.linear.conjugate_gradient import Level, Outcome, conjugate_gradient
 from rheotwin.fem.linear.factor import Count, Factor
 
@@ -73,7 +75,7 @@ def free_rigid_modes(points: Array, held: Flags, *, axisymmetric: bool = False) 
         return [] if held[:, 1].any() else [f"move along {AXES[1]}"]
     d = points.shape[1]
     modes = rigid_body_modes(points)
-    restricted = modes[held.ravel()]
+    restricted = np.linalg.qr(modes[held.ravel()], mode="r")  # few rows of the same null space
     free = null_space(restricted, rcond=RANK) if len(restricted) else np.eye(modes.shape[1])
     names = rigid_mode_names(d)
     moves = [names[axis] for axis in range(d) if not held[:, axis].any()]
@@ -150,7 +152,7 @@ def _inverse_diagonal(matrix: bsr_matrix) -> Single:
     return inverse
 
 
-def _spectral_radius(matrix: BlockRows, inverse: Single) -> float:
+def _spectral_radius(matrix: BlockRows | CellProduct, inverse: Single) -> float:
     """Estimate the largest eigenvalue of D^-1 A by a few Lanczos steps on D^-1/2 A D^-1/2."""
     root = np.sqrt(inverse)
     operator = LinearOperator((root.size, root.size), lambda x: root * (matrix @ (root * x.ravel())), dtype=np.float32)
@@ -183,9 +185,9 @@ def _coarsest(matrix: bsr_matrix) -> Level:
 
 @dataclass(frozen=True)
 class Multigrid:
-    """An SPD matrix in block rows with its multigrid levels."""
+    """An SPD matrix with its multigrid levels."""
 
-    matrix: BlockRows
+    matrix: BlockRows | CellProduct
     levels: tuple[Level, ...]
     tolerance: float = TOLERANCE
 
@@ -197,9 +199,9 @@ class Multigrid:
     @property
     def stored(self) -> int:
         """Numbers kept on all levels."""
-        rows = [level.matrix for level in self.levels]
+        rows: list[BlockRows | CellProduct] = [level.matrix for level in self.levels]
         rows += [moved for level in self.levels for moved in (level.prolong, level.restrict) if moved is not None]
-        return sum(item.values.size for item in rows)
+        return sum(item.stored for item in rows)
 
     def solve(self, right: Array, guess: Array | None = None) -> Outcome:
         """Solve for one right-hand side (n,), starting at `guess` or at zero."""
@@ -215,7 +217,10 @@ class Multigrid:
 
 @dataclass(frozen=True)
 class Unknowns:
-    """Where the unknowns of a matrix live: row i is component free[i] of points (N, d) [m] counted node-major."""
+    """Where the unknowns of a matrix live: row i is component free[i] of points (N, d) [m] counted node-major.
+
+    Points that are no numbers have components that are no displacements of a place: amplitudes of bubbles.
+    """
 
     points: Array
     free: Indices
@@ -232,16 +237,95 @@ def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = T
         rows, places = BlockRows.from_sparse(matrix, 1), np.arange(matrix.shape[0])
         modes = np.ones((matrix.shape[0], 1))
     else:
-        rows, places, modes = _blocked(matrix, nodes)
-    solver, count = Multigrid.of(rows, modes, tolerance), Count()
+        rows, places, modes = nodal_blocks(matrix, nodes)
+    return _factor(Multigrid.of(rows, modes, tolerance), places)
 
-    def padded(values: Array) -> Array:
-        out = np.zeros(rows.rows * rows.dimension)
-        out[places] = values
+
+def prepare_solids(stiffness: SolidStiffness, points: Array, free: Indices, tolerance: float = TOLERANCE) -> Factor:
+    """Set up conjugate gradients for solids at `points` (rows, 3) [m] with multigrid on those of order 1.
+
+    Order 2 is smoothed by Chebyshev polynomials and corrected by the same cells of order 1, which is P' A P for
+    nodes between vertices at their means. Fixed components are zero in all transfers.
+    """
+    held = np.ones(points.shape, dtype=np.bool_)
+    held.reshape(-1)[free] = False
+    whole, cells = replace(stiffness, held=held.ravel()), stiffness.cells
+    if cells.linear:
+        return _factor(Multigrid.of(whole.assembled, _free_modes(points, held), tolerance), free)
+    vertices = cells.nodes[:, : cells.corners.shape[1]]
+    used, compact = np.unique(vertices, return_inverse=True)
+    local: Integers = np.ascontiguousarray(compact.reshape(vertices.shape), dtype=np.int32)
+    spread = _interpolation(cells.nodes, local, len(points))
+    diagonal = None
+    if stiffness.diagonal is not None:
+        diagonal = (spread.T @ stiffness.diagonal.reshape(-1, 3)).ravel()
+    rule = cells.rule._replace(nodes=cells.rule.corners)
+    linear = replace(cells, nodes=local, rule=rule)
+    coarse = SolidStiffness(linear, len(used), stiffness.lame, stiffness.shear, diagonal, held[used].ravel())
+    lower = build_levels(coarse.assembled, _free_modes(points[used], held[used]))
+    matrix = whole.by_cells if stiffness.matrix_free else whole.assembled
+    fine, inverse = matrix.astype(np.float32), whole.inverse_diagonal().astype(np.float32)
+    blocks = spread.data[:, None, None] * np.eye(3)
+    blocks *= ~held[np.repeat(np.arange(len(held)), np.diff(spread.indptr))][:, :, None]
+    blocks *= ~held[used[spread.indices]][:, None, :]
+    shape = (3 * len(held), 3 * len(used))
+    prolong = bsr_matrix((blocks, spread.indices, spread.indptr), shape=shape)
+    transfers = [BlockRows.from_sparse(part, 3, np.float32) for part in (prolong, prolong.T)]
+    top = Level(fine, inverse, SAFETY * _spectral_radius(fine, inverse), *transfers)
+    return _factor(Multigrid(matrix, (top, *lower), tolerance), free)
+
+
+def _interpolation(nodes: Integers, corners: Integers, rows: int) -> csr_matrix:
+    """Return the map (rows, vertices) from the corners (M, k) of cells to their nodes (M, c), at means of some."""
+    local = SHARED[nodes.shape[1]]
+    entries = [(nodes[:, n], corners[:, i], 1.0 / len(ends)) for n, ends in enumerate(local) for i in ends]
+    row, column = (np.concatenate([entry[k] for entry in entries]) for k in (0, 1))
+    value = np.repeat([entry[2] for entry in entries], len(nodes))
+    _, first = np.unique(row.astype(np.int64) * rows + column, return_index=True)  # cells share nodes
+    return csr_matrix((value[first], (row[first], column[first])), shape=(rows, int(corners.max()) + 1))
+
+
+def _local_ends(element: Any, corners: Any) -> list[list[int]]:
+    """Return the corners of the reference cell whose mean every node is."""
+    values = np.array([corners.lbasis(element.doflocs.T, i)[0] for i in range(len(corners.doflocs))])
+    return [list(np.flatnonzero(column > 1e-9)) for column in values.T]
+
+
+SHARED = {10: _local_ends(ElementTetP2(), ElementTetP1()), 27: _local_ends(ElementHex2(), ElementHex1())}
+"""Corners between which the nodes of cells of order 2 stand."""
+
+
+def _free_modes(points: Array, held: Flags) -> Array:
+    """Return the rigid motions of points, zero where held."""
+    modes = rigid_body_modes(points)
+    modes[held.ravel()] = 0.0
+    return modes
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows and columns of a matrix; the unknowns of a factor."""
+
+    matrix: BlockRows | CellProduct
+    places: Indices
+
+    def padded(self, values: Array) -> Array:
+        """Return values at their places, zero elsewhere."""
+        out = np.zeros(self.matrix.rows * self.matrix.dimension)
+        out[self.places] = values
         return out
 
+    def __matmul__(self, values: Array) -> Array:
+        """A x."""
+        return np.asarray((self.matrix @ self.padded(values))[self.places])
+
+
+def _factor(solver: Multigrid, places: Indices) -> Factor:
+    """Return the solver of the unknowns at some places of a system, the others being coupled to nothing."""
+    part, count = Part(solver.matrix, places), Count()
+
     def one(right: Array, guess: Array | None) -> Array:
-        outcome = solver.solve(padded(right), None if guess is None else padded(guess))
+        outcome = solver.solve(part.padded(right), None if guess is None else part.padded(guess))
         count.last, count.total = max(count.last, outcome.iterations), count.total + outcome.iterations
         return np.asarray(outcome.solution[places])
 
@@ -252,10 +336,10 @@ def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = T
         guesses = [None] * right.shape[1] if guess is None else list(guess.T)
         return np.stack([one(column, start) for column, start in zip(right.T, guesses, strict=True)], axis=1)
 
-    return Factor("amg", solve, stored=solver.stored, count=count)
+    return Factor("amg", solve, stored=solver.stored, count=count, matrix=part)
 
 
-def _blocked(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, Array]:
+def nodal_blocks(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, Array]:
     """Return the matrix on whole nodes, the place in it of every unknown, and the rigid body modes."""
     d = nodes.dimension
     used, node = np.unique(np.asarray(nodes.free) // d, return_inverse=True)
@@ -268,6 +352,9 @@ def _blocked(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indices, A
         np.concatenate([entries.data, np.full(len(absent), scale)]),
         (np.concatenate([places[entries.row], absent]), np.concatenate([places[entries.col], absent])),
     )
-    modes = rigid_body_modes(nodes.points[used])
+    placed = np.isfinite(nodes.points[used]).all(axis=1)
+    own = rigid_body_modes(nodes.points[used][placed])
+    modes = np.zeros((size, own.shape[1]))
+    modes[np.repeat(placed, d)] = own
     modes[absent] = 0.0
     return BlockRows.from_sparse(csr_matrix(triplets, shape=(size, size)), d), places, modes

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.fast.solids import SolidStiffness
 from rheotwin.fem.linear.factor import (
     SINGULAR,
     Factor,
@@ -21,9 +22,11 @@ from rheotwin.fem.linear.factor import (
     factorise_superlu,
     pardiso_installed,
 )
-from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg
+from rheotwin.fem.linear.krylov import prepare_krylov
+from rheotwin.fem.linear.multigrid import TOLERANCE, Unknowns, prepare_amg, prepare_solids
+from rheotwin.fem.linear.petsc import prepare_petsc
 
-Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg"]
+Choice = Literal["auto", "splu", "pardiso", "cholmod", "amg", "petsc"]
 
 PARDISO_PAYS = 10_000
 """Unknowns above which pardiso is taken where the dimension is not known."""
@@ -37,11 +40,19 @@ HOPELESS = 1e14
 """Amplification (|A| |x|/|b|) beyond which nothing of a solution is left in double precision."""
 
 
+ITERATIONS: dict[Kind, str] = {
+    "spd": "conjugate gradients",
+    "indefinite": "minimal residuals",
+    "unsymmetric": "GMRES",
+}
+"""What runs over multigrid."""
+
+
 def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[str, str]:
     """Return the solver for a system and the reason; `dimension` None where the nodes are not known."""
     direct = "pardiso" if pardiso_installed() else "splu"
-    if dimension == 3 and kind == "spd" and unknowns > AMG_PAYS[direct]:
-        return "amg", f"{unknowns} unknowns in space fill up a factor"
+    if dimension == 3 and unknowns > AMG_PAYS[direct]:
+        return "amg", f"{unknowns} unknowns in space fill up a factor; {ITERATIONS[kind]} over multigrid"
     if unknowns <= PARDISO_PAYS_IN[dimension]:
         return "splu", f"{unknowns} unknowns are few"
     if direct == "pardiso":
@@ -50,7 +61,7 @@ def choose(unknowns: int, dimension: int | None, kind: Kind = "spd") -> tuple[st
 
 
 def factorise(
-    matrix: csr_matrix,
+    matrix: csr_matrix | SolidStiffness,
     choice: Choice = "auto",
     *,
     kind: Kind = "spd",
@@ -59,17 +70,29 @@ def factorise(
 ) -> Factor:
     """Prepare a symmetric matrix for many solves.
 
-    `kind` says whether it is positive definite; `nodes` where its unknowns live, which multigrid needs (a matrix with
-    extra rows behind the displacements has none). `tolerance` is the residual over the right-hand side of `amg`.
+    `kind` says what is known of it; `nodes` where its unknowns live, which multigrid needs: the first ones, where
+    pressures follow. The operator of solids is that of all components. `tolerance` is the residual over the right-hand
+    side of `amg`.
     """
     if choice not in get_args(Choice):
         raise RheotwinError(f"solvers.fem.linear_solver: no solver {choice!r}; choose {', '.join(get_args(Choice))}")
     dimension = None if nodes is None else nodes.dimension
-    name, reason = choose(matrix.shape[0], dimension, kind) if choice == "auto" else (choice, "asked for")
     begin = perf_counter()
+    size = len(nodes.free) if nodes is not None and isinstance(matrix, SolidStiffness) else matrix.shape[0]
+    name, reason = choose(size, dimension, kind) if choice == "auto" else (choice, "asked for")
+    if isinstance(matrix, SolidStiffness):
+        assert nodes is not None
+        if name == "amg":
+            factor = prepare_solids(matrix, nodes.points, nodes.free, tolerance)
+            if not matrix.cells.linear:
+                reason += "; order 1 corrects order 2" + (", which is never assembled" if matrix.matrix_free else "")
+            return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
+        matrix = matrix.tocsr()[nodes.free][:, nodes.free]
     factor = _prepare(matrix, name, kind, nodes, tolerance)
-    if name != "amg":
+    if name not in ("amg", "petsc"):
         _require_regular(matrix, factor)
+    if factor.solver != name:
+        reason = f"{reason}, but {factor.reason}"
     return replace(factor, reason=reason, setup_seconds=perf_counter() - begin)
 
 
@@ -80,12 +103,23 @@ def _prepare(matrix: csr_matrix, name: str, kind: Kind, nodes: Unknowns | None, 
         return factorise_pardiso(matrix, kind)
     if name == "cholmod":
         return factorise_cholmod(matrix, kind)
-    if kind != "spd":
+    if name == "petsc":
+        return prepare_petsc(matrix, nodes, kind, tolerance)
+    if kind == "spd":
+        return prepare_amg(matrix, nodes, tolerance)
+    if nodes is None:
         raise RheotwinError(
-            "solvers.fem.linear_solver: amg cannot solve the indefinite systems of mixed elements; choose pardiso "
-            "or splu"
+            "solvers.fem.linear_solver: amg needs to know where unknowns live, which nobody said for these; choose "
+            "pardiso or splu"
         )
-    return prepare_amg(matrix, nodes, tolerance)
+    direct = factorise_pardiso if pardiso_installed() else factorise_superlu
+
+    def instead() -> Factor:
+        factor = direct(matrix, kind)
+        _require_regular(matrix, factor)
+        return factor
+
+    return prepare_krylov(matrix, nodes, kind, tolerance, instead)
 
 
 def _require_regular(matrix: csr_matrix, factor: Factor) -> None:

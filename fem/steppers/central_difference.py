@@ -324,7 +324,7 @@ def explicit_terms(model: Model) -> list[Terms]:
             raise RheotwinError(
                 'solvers.fem.history: central differences keep histories at the nodes; choose history = "nodal"'
             )
-    return [[(term.matrix, term.channel) for term in body.terms] for body in model.bodies]
+    return [[(m.tocsr(), t.channel) for t in body.terms if (m := t.matrix) is not None] for body in model.bodies]
 
 
 def largest_stable_step(model: Model) -> float:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
+from rheotwin.fem.body import LinearBody
 from rheotwin.fem.links import require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
@@ -26,6 +27,7 @@ from rheotwin.fem.steppers.schemes import (
     require_long_term_moduli,
     static,
 )
+from rheotwin.fem.steppers.yielding import YieldingStepper
 from rheotwin.plausibility import divided_for_fast_tools
 from rheotwin.problem import Problem
 from rheotwin.solver import asked_of_contact
@@ -81,6 +83,7 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     """Return the stepper of the options for steps of `h` [s]."""
     if options.kinematics != "small":
         return NewtonStepper(model, options)
+    yielding = any(isinstance(body, LinearBody) and body.points for body in model.bodies)
     if options.stepper in EXPLICIT_RULES:
         return ExplicitStepper(model, h, options)
     if options.stepper == "central-difference":
@@ -98,6 +101,8 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     if options.stepper == "static":
         require_long_term_moduli(model)
     scheme = schemes[options.stepper](h)
+    if yielding:
+        return YieldingStepper(model, scheme, h, options.linear_solver, account=options.accounts)
     return ImplicitStepper(model, scheme, h, options.linear_solver, account=options.accounts)
 
 

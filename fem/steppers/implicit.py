@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from rheotwin.fem.body import Term
 from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.contact.lawful import ExactTools, LawfulContact, setup_of
 from rheotwin.fem.contact.step import near_nodes
+from rheotwin.fem.fast.solids import SolidStiffness, joined
 from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
@@ -73,15 +74,29 @@ class StepMatrix:
 
 
 def step_matrix(
-    model: Model, mass_factor: float, stiffnesses: tuple[float, ...], choice: Choice, *, remember: bool = True
+    model: Model,
+    mass_factor: float,
+    stiffnesses: tuple[float, ...],
+    choice: Choice,
+    *,
+    remember: bool = True,
+    added: csr_matrix | None = None,
 ) -> StepMatrix:
-    """Assemble and factorise; `remember` lets an iterative solver start from what it has found before."""
+    """Assemble and factorise; `remember` lets an iterative solver start from what it has found before.
+
+    `added` is the tangent of laws at points, which `apply` leaves out.
+    """
+    solids = _joined_solids(model, mass_factor, stiffnesses) if added is None else None
+    if solids is not None:
+        factor = factorise(solids, choice, nodes=Unknowns(model.points, model.free))
+        warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
+        return StepMatrix(model, mass_factor, stiffnesses, factor, 0, warm)
     blocks, gradients, masses, kappas = [], [], [csr_matrix((0, 0))], iter(stiffnesses)
     for body, _ in model.parts():
         block, mixed = mass_factor * body.mass, []
         for term, kappa in zip(body.terms, kappas, strict=False):
             if term.matrix is not None:
-                block = block + kappa * term.matrix
+                block = block + kappa * term.matrix.tocsr()
             elif term.augmentation is not None and kappa:
                 mixed.append((term.augmentation, kappa))
         blocks.append(block)
@@ -93,16 +108,45 @@ def step_matrix(
             masses.append(scale**2 / kappa * term_rows.mass)
         gradients.append(vstack(rows, format="csr"))
     free = model.free
-    matrix = block_diag(blocks, format="csr")[free][:, free]
+    whole = block_diag(blocks, format="csr") if added is None else (block_diag(blocks, format="csr") + added).tocsr()
+    matrix = whole[free][:, free]
     extra = sum(pressure.shape[0] for pressure in masses)
-    if extra:
+    if added is not None:  # not symmetric where laws yield
+        factor = factorise(matrix, "splu", kind="indefinite")
+    elif extra:
         gradient = block_diag(gradients, format="csr")[:, free]
         matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
-        factor = factorise(matrix, choice, kind="indefinite")
+        factor = factorise(matrix, choice, kind="indefinite", nodes=Unknowns(_places(model), free))
     else:
         factor = factorise(matrix, choice, nodes=Unknowns(model.points, free))
-    warm = WarmStart(matrix) if remember and factor.solver == "amg" else None
+    warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)
+
+
+def _places(model: Model) -> Array:
+    """Return the points (rows, d) [m], no numbers for rows that are no nodes."""
+    found = model.points.copy()
+    for body, first in zip(model.bodies, model.first_rows, strict=True):
+        found[first + body.space.nodes : first + body.space.rows] = np.nan
+    return found
+
+
+def _joined_solids(model: Model, mass_factor: float, stiffnesses: tuple[float, ...]) -> SolidStiffness | None:
+    """Return m M + sum kappa J as one operator, where all cells are straight solids and the mass is a diagonal."""
+    parts, kappas = [], iter(stiffnesses)
+    for body, rows in model.parts():
+        solids = body.space.solids
+        if solids is None or (mass_factor and not model.lumped):
+            return None
+        lame, shear = np.zeros(len(solids.nodes)), np.zeros(len(solids.nodes))
+        for term, kappa in zip(body.terms, kappas, strict=False):
+            if not isinstance(term.matrix, SolidStiffness):
+                return None
+            lame[term.cells] += kappa * term.matrix.lame
+            shear[term.cells] += kappa * term.matrix.shear
+        parts.append((solids, rows.start // 3, lame, shear))
+    found = joined(parts, model.size // 3)
+    return replace(found, diagonal=mass_factor * model.mass.diagonal()) if mass_factor else found
 
 
 def _coefficients(scheme: Scheme, term: Term, h: float) -> ChannelStep:
@@ -116,17 +160,25 @@ class ImplicitStepper:
     stable_step = float("inf")
 
     def __init__(
-        self, model: Model, scheme: Scheme, h: float, choice: Choice, *, account: bool = True, remember: bool = True
+        self,
+        model: Model,
+        scheme: Scheme,
+        h: float,
+        choice: Choice,
+        *,
+        account: bool = True,
+        remember: bool = True,
+        added: csr_matrix | None = None,
     ) -> None:
         self._model, self._scheme, self._h, self._account = model, scheme, h, account
         if not scheme.dynamic:
             require_held(model)
         self._channels = tuple(_coefficients(scheme, term, h) for term, _ in model.terms)
-        stiffnesses = tuple(channel.stiffness for channel in self._channels)
-        self._matrix = step_matrix(model, scheme.inertia[0], stiffnesses, choice, remember=remember)
+        self._choice, self._remember = choice, remember
+        self._matrix = self._prepared(added)
         near = near_nodes(model, setup_of(model))
         self._impulses = Impulses(model, choice, h, near) if scheme.dynamic else None
-        columns = NodeColumns(self._matrix.solve, model.dimension, model.size, near)
+        self._columns = columns = NodeColumns(lambda x: self._matrix.solve(x), model.dimension, model.size, near)
         self._lawful: LawfulContact | None = None
         if model.problem.contact is not None:
             mass = (None, None) if self._impulses is None else (self._impulses.columns, self._impulses.ease)
@@ -134,6 +186,12 @@ class ImplicitStepper:
         self._contact = self._lawful or ExactTools(model, h, columns)
         impulse = None if self._impulses is None else self._impulses.answer
         self._links = LinkSolver(model, columns, scheme.load_share, impulse) if model.problem.links else None
+
+    def _prepared(self, added: csr_matrix | None) -> StepMatrix:
+        """Return the matrix of a step with the tangent of laws at points."""
+        stiffnesses = tuple(channel.stiffness for channel in self._channels)
+        mass, remember = self._scheme.inertia[0], self._remember
+        return step_matrix(self._model, mass, stiffnesses, self._choice, remember=remember, added=added)
 
     def statistics(self) -> dict[str, Any]:
         """Return scheme and linear solver."""
@@ -172,9 +230,9 @@ class ImplicitStepper:
 
     def _terms(self, state: State) -> Iterator[tuple[Term, slice, ChannelStep, Array]]:
         """Iterate over terms with their components, coefficients and histories."""
-        for (term, rows), factors, memory in zip(
-            self._model.terms, self._channels, chain(*state.memories), strict=True
-        ):
+        bodies = zip(self._model.bodies, state.memories, strict=True)
+        histories = (memories[: len(body.terms)] for body, memories in bodies)
+        for (term, rows), factors, memory in zip(self._model.terms, self._channels, chain(*histories), strict=True):
             yield term, rows, factors, memory
 
     def _balanced(self, term: Term, factors: ChannelStep, state: State, rows: slice, memory: Array) -> Array:

@@ -6,6 +6,7 @@ strains. Only an accepted step moves memories on, and one without solution leave
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,17 +14,22 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from rheotwin.arrays import Array
-from rheotwin.errors import Diverged
+from rheotwin.errors import Diverged, RheotwinError
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
 from rheotwin.fem.finite.newton import Factorise, Frame, NotConverged, Pattern, StepEquations, Trial
-from rheotwin.fem.linear import Unknowns, factorise
+from rheotwin.fem.linear import Unknowns, choose, factorise
+from rheotwin.fem.linear.factor import Kind
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import Ledger, State
 from rheotwin.fem.steppers.impulses import contact_normals
 
+INEXACT = 1e-6
+"""Residual over the right-hand side at which multigrid leaves a Newton step."""
+ROUGH = 1e-2
+"""The same where rounds follow that correct it."""
 HALVINGS = 6
 """How often a step that finds no equilibrium is halved before the run stops."""
 
@@ -38,9 +44,11 @@ class NewtonStepper:
         if not self._inertia:
             require_held(model)
         self._bodies = [(body, rows) for body, rows in model.parts() if isinstance(body, FiniteBody)]
-        self._frame = _frame(model, self._bodies, inertia=self._inertia)
+        self._solvers: Counter[str] = Counter()
+        self._frame = _frame(model, self._bodies, self._solvers, inertia=self._inertia)
         self._mass = model.mass.diagonal()
-        self._iterations = self._halvings = 0
+        self._iterations = self._halvings = self._shortened = 0
+        self._shortest = 1.0
 
     def statistics(self) -> dict[str, Any]:
         """Return the scheme and how hard it was to solve."""
@@ -50,6 +58,9 @@ class NewtonStepper:
             "unknowns": len(self._model.free),
             "newton_iterations": self._iterations,
             "halved_steps": self._halvings,
+            "shortened_newton_steps": self._shortened,
+            "shortest_newton_step": self._shortest,
+            "linear_solvers": dict(self._solvers),
         }
 
     def save(self) -> dict[str, Array]:
@@ -114,6 +125,8 @@ class NewtonStepper:
         )
         solution, residuals = equations.solve(self._frame.contact.touching(state.contacts), self._options)
         self._iterations += len(residuals) - 1
+        self._shortened += sum(share < 1.0 for share in equations.shares)
+        self._shortest = min(self._shortest, *equations.shares)
         return solution, residuals
 
     def _accepted(self, state: State, solution: Trial, h: float) -> State:
@@ -141,7 +154,7 @@ class NewtonStepper:
         """
         velocity = np.where(self._frame.free, velocity, rate)
         normals = contact_normals(self._model, contacts).toarray()
-        response = normals / self._mass[:, None]
+        response = np.divide(normals, self._mass[:, None], out=np.zeros_like(normals), where=normals != 0.0)
         return np.asarray(velocity + response @ np.linalg.solve(normals.T @ response, normals.T @ (rate - velocity)))
 
     def _moved_on(self, state: State, u: Array, rate: Array, h: float) -> tuple[list[list[Array]], Ledger]:
@@ -156,11 +169,11 @@ class NewtonStepper:
             new, forces = [], np.zeros(rows.stop - rows.start)
             for part, before in zip(body.parts, body.states(state.u[rows], old), strict=True):
                 after = part.commit(before, u[rows], h)
-                forces += part.nodal_force(state.u[rows], part.solid_stress(before))
-                forces += part.nodal_force(u[rows], part.solid_stress(after))
+                forces += part.nodal_force(state.u[rows], before.stress)
+                forces += part.nodal_force(u[rows], after.stress)
                 flow += part.flow_work(before, after)
-                dissipated += 0.5 * h * (part.relaxing_power(before) + part.relaxing_power(after))
-                new += [after.pressures, after.shears, after.rate]
+                dissipated += part.dissipated(before, after, h)
+                new += [after.volume, after.pressures, after.memory, after.stress, after.flow]
             trapezoid += 0.5 * h * float(forces @ rate[rows])
             memories.append(new)
         ledger = state.ledger
@@ -168,32 +181,70 @@ class NewtonStepper:
         return memories, done
 
 
-def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], *, inertia: bool) -> Frame:
+def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[str], *, inertia: bool) -> Frame:
     """Return what stays the same in all steps of a model."""
     parts = [(part, rows) for body, rows in bodies for part in body.parts]
     free = ~model.held
     components = np.arange(model.size).reshape(model.points.shape)
-    dofs = [part.geometry.dofs + rows.start for part, rows in parts]
+    dofs = [part.dofs + rows.start for part, rows in parts]
+    shared = free.copy()
+    for (part, _), numbers in zip(parts, dofs, strict=True):
+        shared[numbers[:, part.own]] = False
     volume = max(float(part.geometry.weights.sum(axis=1).max()) for part, _ in parts)
-    unsymmetric = inertia or any(part.viscous and not part.measure.symmetric_flow for part, _ in parts)
+    unsymmetric = inertia or any(not part.law.symmetric for part, _ in parts)
     return Frame(
         parts=parts,
         free=free,
-        pattern=Pattern.of([*dofs, components], free),
+        pattern=Pattern.of([*dofs, components], shared),
+        solved=np.flatnonzero(shared),
+        own=(*(part.own for part, _ in parts), np.zeros(0, dtype=np.int64)),
+        soft=(*(part.soft for part, _ in parts), np.zeros((0, 0))),
+        nodes=(*(part.geometry.gradients.shape[2] for part, _ in parts), 1),
         contact=ToolContact(model.tools, free.reshape(model.points.shape)),
         points=model.points,
-        factorise=_solver(Unknowns(model.points, model.free), symmetric=not unsymmetric),
+        factorise=_solver(
+            Unknowns(model.points, np.flatnonzero(shared)),
+            used,
+            symmetric=not unsymmetric,
+            definite=all(part.pressure is None or not part.pressure.shared for part, _ in parts),
+        ),
         element_size=float((volume / model.problem.thickness) ** (1.0 / model.dimension)),
         extent=model.problem.extent,
     )
 
 
-def _solver(nodes: Unknowns, *, symmetric: bool) -> Factorise:
-    """Return the map from tangents to solvers: any for symmetric ones, which may lose definiteness, else SuperLU."""
+def _solver(nodes: Unknowns, used: Counter[str], *, symmetric: bool, definite: bool) -> Factorise:
+    """Return the map from tangents to solvers, which counts whose it `used`.
 
-    def prepare(matrix: csr_matrix) -> Callable[[Array], Array]:
+    A tangent without rows of pressures is tried as a definite one, by multigrid where there are many unknowns: Newton's
+    method corrects what it leaves. Once it finds no solution, and for all others, a factor takes both signs,
+    or multigrid's iterations where there is no symmetry and the unknowns are many.
+    """
+    many = definite and symmetric and choose(len(nodes.free), nodes.dimension)[0] == "amg"
+
+    def direct(matrix: csr_matrix) -> Callable[[Array], Array]:
+        kind: Kind = "indefinite" if symmetric else "unsymmetric"
+        factor = factorise(matrix, "auto", kind=kind, nodes=nodes if definite else None)
+        used[factor.solver] += 1
+        return factor.solve
+
+    def prepare(matrix: csr_matrix, rough: bool) -> Callable[[Array], Array]:
         if matrix.shape[0] == 0:
             return lambda right: right
-        return factorise(matrix, "auto" if symmetric else "splu", kind="indefinite", nodes=nodes).solve
+        if not many:
+            return direct(matrix)
+
+        factor = factorise(matrix, "amg", nodes=nodes, tolerance=ROUGH if rough else INEXACT)
+        used["amg"] += 1
+
+        def solve(right: Array) -> Array:
+            nonlocal many
+            try:
+                return factor.solve(right)
+            except (RheotwinError, np.linalg.LinAlgError):
+                many = False
+            return direct(matrix)(right)
+
+        return solve
 
     return prepare

@@ -10,7 +10,7 @@ the account. Its kernels are declared by `rheotwin.kernels.compiled.compiled` an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from pydantic import BaseModel, ValidationError
@@ -52,14 +52,15 @@ class OutsideForce(Protocol):
 
 
 def outside_forces(problem: Problem, asked: Mapping[str, Mapping[str, Any]]) -> tuple[OutsideForce, ...]:
-    """Make the forces asked for by name, each with its options."""
-    return tuple(_force(problem, name, options) for name, options in asked.items())
+    """Make the forces asked for by name, each with its options; `extra` is last, because it reads all others."""
+    return tuple(_force(problem, name, asked[name]) for name in sorted(asked, key="extra".__eq__))
 
 
 def _force(problem: Problem, name: str, options: Mapping[str, Any]) -> OutsideForce:
     place, known = f"solvers.truss.forces.{name}", {point.name: point for point in entry_points(group=GROUP)}
+    known.setdefault("extra", EntryPoint("extra", f"{__package__}.extra:ExtraForces", GROUP))
     if name not in known:
-        there = f"; installed: {', '.join(sorted(known))}" if known else "; no package here announces any"
+        there = f"; installed: {', '.join(sorted(known))}"
         raise RheotwinError(f"{place}: no force is named {name!r}{nearest_name(name, known)}{there}")
     try:
         made: Any = known[name].load()

@@ -155,7 +155,7 @@ def _some(
 ) -> _Some:
     """Return the chosen cells of a block."""
     taken = chosen[block.cells]
-    cells, corners = block.cells[taken], block.corners.T[taken] + body.first_node
+    cells, corners = block.cells[taken], np.asarray(block.corners.T[taken] + body.first_node, np.intp)
     places = problem.points[corners]
     offsets = places - places.mean(axis=1, keepdims=True)
     given = constants(problem, parts, moments(offsets), volumes[cells])

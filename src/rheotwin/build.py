@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -23,11 +23,14 @@ from rheotwin.meshing import (
     check_elements,
     element_measures,
     hanging_nodes,
+    holds_surface,
     is_mixed,
     make_shape,
     read_mesh,
+    read_surface,
     refined,
     voxelised,
+    voxelised_surface,
     with_finer_cells,
 )
 from rheotwin.overlap import moved_apart
@@ -52,21 +55,26 @@ ARC = 0.01
 def body_mesh(scene: Scene, name: str) -> tuple[Mesh, dict[str, Indices]]:
     """Return the scikit-fem mesh of a body, placed in the scene, and the named node groups of its file."""
     body = scene.bodies[name]
-    place = f"bodies.{name}"
+    place, are_cubes = f"bodies.{name}", body.shape == "solids"
     if body.shape == "file":
         if scene.refinement > 1:
             raise RheotwinError(
                 f"{place}: its mesh comes from a file and has no finer cells; leave `refinement` out, or name a finer "
                 "file"
             )
-        imported = read_mesh(scene.resolve(body.path), drop_unused=body.drop_unused)
-        mesh, regions = imported.mesh, imported.regions
-        mesh = replace(mesh, doflocs=mesh.p * (body.scale or 1.0))
+        path, scale = scene.resolve(body.path), body.scale or 1.0
+        if body.voxels is not None and scene.dimension == 3 and holds_surface(path):
+            vertices, triangles = read_surface(path)
+            mesh, regions, are_cubes = voxelised_surface(scale * vertices, triangles, body.voxels), {}, True
+        else:
+            imported = read_mesh(path, drop_unused=body.drop_unused)
+            mesh, regions = imported.mesh, imported.regions
+            mesh = replace(mesh, doflocs=mesh.p * scale)
     else:
         mesh, regions = make_shape(with_finer_cells(mesher_shape(body), scene.refinement)), {}
     if mesh.p.shape[0] != scene.dimension:
         raise RheotwinError(f"{place}: its mesh is {mesh.p.shape[0]}D but the scene's dimension is {scene.dimension}")
-    if body.voxels is not None:
+    if body.voxels is not None and not are_cubes:
         cell, pattern = getattr(body, "cell", None), getattr(body, "pattern", None)
         mesh, regions = voxelised(mesh, body.voxels, cell=cell, pattern=pattern), {}
     moved = body.rotation_matrix(scene.dimension) @ mesh.p + np.asarray(body.placement(scene.dimension))[:, None]
@@ -252,36 +260,38 @@ def _loads(scene: Scene, bodies: dict[str, ProblemBody]) -> tuple[NodalLoad, ...
     return tuple(found)
 
 
-def build_problem(scene: Scene, case: str | None = None) -> Problem:
+def build_problem(scene: Scene, case: str | None = None, bodies: Mapping[str, ProblemBody] | None = None) -> Problem:
     """Make a scene concrete; `case` picks one of its variants (default: the first, if there are any).
+
+    `bodies` take the place of those that the scene makes: of the same shape, on other meshes.
 
     Nodes are selected on the bodies as given, and whatever holds, loads or probes them goes with the body where it is
     moved out of another one. Everything else is made of the bodies where they then are.
     """
     scene = scene.with_case(case)
-    given, totals = _bodies_as_given(scene)
+    given, totals = _bodies_as_given(scene, bodies or {})
     by_name = {body.name: body for body in given}
     prescribed, loads = _prescribed(scene, by_name), _loads(scene, by_name)
     links = build_links(scene, by_name, _points(given), prescribed)
     probes = {name: node_at(by_name[probe.body], probe.at) for name, probe in scene.probes.items()}
     held = {support.body for support in scene.supports.values()}
     held |= {end.body for link in scene.links.values() for end in link.between}
-    bodies = _apart(scene, given, held)
-    points = _points(bodies)
+    placed = _apart(scene, given, held)
+    points = _points(placed)
     masses = np.concatenate(
         [
             _nodal_masses(body.mesh, total, scene.bodies[body.name].mass_sharing, axisymmetric=scene.axisymmetric)
-            for body, total in zip(bodies, totals, strict=True)
+            for body, total in zip(placed, totals, strict=True)
         ]
     )
-    tools = tuple(build_tool(name, scene, bodies, points) for name in scene.tools)
-    warn_of_buried_tools(tools, bodies, points)
+    tools = tuple(build_tool(name, scene, placed, points) for name in scene.tools)
+    warn_of_buried_tools(tools, placed, points)
     return Problem(
         scene=scene,
         dimension=scene.dimension,
         plane=scene.plane,
         thickness=scene.cross_section,
-        bodies=bodies,
+        bodies=placed,
         points=points,
         masses=masses,
         gravity=np.zeros(scene.dimension) if isinstance(scene.gravity, GravityTable) else np.asarray(scene.gravity),
@@ -290,25 +300,25 @@ def build_problem(scene: Scene, case: str | None = None) -> Problem:
         tools=tools,
         probes=probes,
         tick=common_tick([*(stop.time for stop in plan(scene)), *_acting_times(scene)], scene.duration),
-        contact=contact_setup(scene, bodies, tools, masses),
+        contact=contact_setup(scene, placed, tools, masses),
         links=links,
-        grabs=build_grabs(scene, bodies, points, masses),
-        velocities=_velocities(scene, bodies, points),
+        grabs=build_grabs(scene, placed, points, masses),
+        velocities=_velocities(scene, placed, points),
     )
 
 
-def _bodies_as_given(scene: Scene) -> tuple[tuple[ProblemBody, ...], list[float]]:
+def _bodies_as_given(scene: Scene, given: Mapping[str, ProblemBody]) -> tuple[tuple[ProblemBody, ...], list[float]]:
     """Return the bodies where the scene places them, and the mass of each [kg]."""
     bodies: list[ProblemBody] = []
     totals: list[float] = []
     first = 0
     for name, body in scene.bodies.items():
-        mesh, regions = body_mesh(scene, name)
+        mesh, regions = (given[name].mesh, given[name].regions) if name in given else body_mesh(scene, name)
         volume = body_volume(mesh, scene)
         hanging = hanging_nodes(mesh) if body.has_hanging_nodes else NO_HANGING_NODES
         totals.append(body.total_mass(volume))
         law, density = scene.law_for(name), totals[-1] / volume
-        parts = _parts(scene, name, mesh, regions)
+        parts = given[name].parts if name in given else _parts(scene, name, mesh, regions)
         bodies.append(ProblemBody(name, mesh, body_cell(mesh), law, first, density, regions, hanging, parts))
         first += mesh.p.shape[1]
     kinds = sorted({body.cell for body in bodies})

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rheotwin.scene import Scene
     from rheotwin.validation import RunView
 
+MIXED = ("b-bar", "p2-p0", "taylor-hood", "mini")
+"""Formulations that elements of large strain have too, without inertia."""
 STEP_SHARE = 0.01
 """Step of a large-strain reference on the scene's own mesh, over the duration."""
 REFERENCE = "fem"
@@ -93,7 +95,7 @@ class Plan:
         return scene.model_copy(update={"solvers": kept})
 
     def large_strain_options(self) -> dict[str, Any]:
-        """Return the options of finite elements of large strain, with the user's step and rule in time where they fit.
+        """Return the options of finite elements of large strain, with the user's elements, step and rule if they fit.
 
         Else steps are a hundredth of the duration: they shrink with the cells, so what they cost in accuracy is seen.
         """
@@ -101,6 +103,9 @@ class Plan:
         kept = {name: value for name, value in given.items() if name in ("step", "stepper")}
         if kept.get("stepper") not in (None, "midpoint", "quasi-static"):
             kept.clear()
+        kept |= {name: value for name, value in given.items() if name == "order"}
+        if kept.get("stepper") == "quasi-static" and given.get("formulation") in MIXED:
+            kept |= {name: value for name, value in given.items() if name in ("formulation", "incompressible")}
         return {"kinematics": "total-lagrangian", "step": STEP_SHARE * self.scene.duration, **kept}
 
 

@@ -41,3 +41,16 @@ CELL_FIELDS: dict[str, FieldSpec] = {
 }
 FIELDS = NODE_FIELDS | CELL_FIELDS
 DEFAULT_FIELDS = tuple(NODE_FIELDS)
+PARTICLE_FIELDS: dict[str, FieldSpec] = {
+    spec.name: spec
+    for spec in (
+        NODE_FIELDS["velocity"],
+        FieldSpec("von_mises_stress", "Pa", 1, "von Mises equivalent of the Cauchy stress of the particle"),
+        FieldSpec("elastic_invariants", "1", 3, "I1 and I2 of FE^T FE, and det FE, of the elastic deformation FE"),
+        FieldSpec("plastic_volume", "1", 1, "JP, the part of the change of volume that stays"),
+        FieldSpec("volume", "m3", 1, "volume as it is now, V0 det FE JP"),
+        FieldSpec("body", "1", 1, "number of the body it began in"),
+        FieldSpec("piece", "1", 1, "number of the piece it is in, from the largest one on"),
+    )
+}
+"""What is recorded of particles whose bodies may split (`rheotwin.solver.Splitting`), in a series of their own."""

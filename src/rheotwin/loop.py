@@ -26,7 +26,7 @@ from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, Diverged, 
 from rheotwin.observers.protocol import Observer, Watched
 from rheotwin.problem import Problem
 from rheotwin.schedule import Stop
-from rheotwin.solver import RUNAWAY, tool_poses
+from rheotwin.solver import RUNAWAY, Splitting, tool_poses
 from rheotwin.tensors import padded
 
 OWN = 2.0
@@ -85,7 +85,7 @@ class Squeezes:
 
     Either law ends every step outside of a tool, to a depth that falls with the step, unless something is in the way:
     another tool, or a support that holds the node. What a support already held inside at the start, of which the run
-    has warned, must not get deeper by as much.
+    has warned, must not get deeper by as much. Bodies that may split give way, and their nodes may be inside of tools.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -95,7 +95,7 @@ class Squeezes:
     def check(self, run: Watched) -> None:
         """Look at all nodes once."""
         problem = run.problem
-        if not self._looks:
+        if not self._looks or isinstance(run.simulation, Splitting):
             return
         x, poses, depth = padded(run.simulation.positions), tool_poses(problem, run.simulation), DEEP * problem.extent
         found: dict[int, tuple[Indices, Array]] = {}

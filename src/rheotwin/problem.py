@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -145,6 +145,8 @@ class Problem:
     """Points held by a hand."""
     velocities: Array | None = None
     """Velocities (N, d) [m/s] at time zero; none: at rest."""
+    refinement: Mapping[str, Any] | None = None
+    """How a solver came to its meshes, for the record; none: they are those of the scene."""
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together: scenes are checked with their places, other problems here."""

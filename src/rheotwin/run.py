@@ -36,13 +36,22 @@ from rheotwin.record import (
     check_output_folder,
     current_environment,
     describe_fields,
+    describe_particles,
     load_checkpoint,
     load_manifest,
     open_record,
 )
 from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
 from rheotwin.schedule import plan
-from rheotwin.solver import Simulation, Solver, check_capabilities, checked_options, find_solver, solver_names
+from rheotwin.solver import (
+    Simulation,
+    Solver,
+    Splitting,
+    check_capabilities,
+    checked_options,
+    find_solver,
+    solver_names,
+)
 
 Announce = Callable[[Problem, Simulation, Mapping[str, BodyFacts]], None]
 """Told what is about to run and what the numbers of its bodies amount to."""
@@ -101,6 +110,7 @@ def scene_as_run(scene: Scene) -> dict[str, Any]:
 
 
 def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: Simulation) -> Manifest:
+    splitting = simulation if isinstance(simulation, Splitting) else None
     stable, version = simulation.stable_step, str(getattr(solver, "version", rheotwin.__version__))
     return Manifest(
         title=problem.scene.title,
@@ -112,7 +122,8 @@ def _manifest(problem: Problem, solver: Solver, options: BaseModel, simulation: 
         statistics=simulation.statistics(),
         environment=current_environment(),
         fields=describe_fields(problem.scene.output.fields),
-        probes=probe_columns(problem, simulation.energy()),
+        particles={} if splitting is None else describe_particles(),
+        probes=probe_columns(problem, simulation.energy(), () if splitting is None else splitting.counts()),
     )
 
 
@@ -126,7 +137,13 @@ def check_request(request: RunRequest) -> tuple[Problem, Solver, BaseModel]:
     _warn_of_edge_numbers(scene, solver)
     problem = build_problem(scene)
     check_capabilities(solver, problem)
-    return problem, solver, options
+    return _adapted(problem, solver, options), solver, options
+
+
+def _adapted(problem: Problem, solver: Solver, options: BaseModel) -> Problem:
+    """Return the problem on the meshes that a solver makes of the scene's, if it does (`adapted`); always the same."""
+    adapt = getattr(solver, "adapted", None)
+    return problem if adapt is None else cast(Problem, adapt(problem, options))
 
 
 def _warn_of_strangers(scene: Scene) -> None:
@@ -201,16 +218,17 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
     record = open_record(folder)
     manifest = load_manifest(folder)
     if manifest.status == "complete":
-        return Outcome("complete", "already complete", EXIT_OK, float(record.times[-1]), manifest.step.count, 0.0, 0.0)
+        return Outcome("complete", "already complete", EXIT_OK, record.last_time or 0.0, manifest.step.count, 0.0, 0.0)
     if record.checkpoint_path is None:
         raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
     begin = perf_counter()
     scene = scene_from_data(manifest.scene, base=folder)
-    problem = build_problem(scene, None)
+    solver = find_solver(manifest.solver.name)
+    options = checked_options(solver, manifest.solver.options)
+    problem = _adapted(build_problem(scene, None), solver, options)
     if _mesh_info(problem).hash != manifest.mesh.hash:
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
-    solver = find_solver(manifest.solver.name)
-    simulation = start_simulation(solver, problem, checked_options(solver, manifest.solver.options))
+    simulation = start_simulation(solver, problem, options)
     try:
         simulation.restore(load_checkpoint(record.checkpoint_path))
     except KeyError as error:
@@ -228,8 +246,13 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
 
 def _last_frame(record: Record, time: float) -> LastFrame | None:
     """Return the last frame up to `time` [s]: what adaptive output compares with."""
-    kept = np.flatnonzero(record.times <= time * (1.0 + 1e-12))
-    return LastFrame(float(record.times[kept[-1]]), record.positions(int(kept[-1]))) if kept.size else None
+    times = record.times if record.particles is None else record.particles.times
+    kept = np.flatnonzero(times <= time * (1.0 + 1e-12))
+    if not kept.size:
+        return None
+    last = int(kept[-1])
+    shown = record.positions(last) if record.particles is None else np.asarray(record.particles.cloud(last).points)
+    return LastFrame(float(times[last]), shown)
 
 
 def _carry_out(

@@ -38,6 +38,10 @@ EDGE_LAWS = frozenset(
     {"three-element with slider", "three-element with softening", "three-element with friction", "tabulated"}
 )
 """Laws that are not linear in the history of strain: edges have them all, continua at most softening."""
+YIELDING_LAWS = frozenset({"elastoplastic"})
+"""Laws of a continuum that flows beyond a limit."""
+LARGE_LAWS = frozenset({"neo-hooke", "mooney-rivlin", "yeoh", "ogden"})
+"""Energies of large strain."""
 ALL_TOOLS = frozenset({"bar", "plane", "sphere", "cylinder", "prism"})
 SOLID_TOOLS = ALL_TOOLS | {"box", "mesh"}
 """Tools of solvers that find contact as `[contact]` describes it."""
@@ -67,12 +71,14 @@ class Capabilities:
     """Whether simulations have a method `cell_stress()` for the stress (C, 6) [Pa] of the cells of all bodies."""
     moving_start: bool = True
     """Whether bodies may start with a velocity or spin."""
+    splits: bool = False
+    """Whether bodies may split: its simulations are `Splitting`, too."""
     contact: frozenset[str] = frozenset()
     """What it does of a scene's `[contact]`, of `ALL_CONTACT`; without a word it refuses such scenes."""
 
     def _laws(self, law: Law) -> frozenset[str]:
         """Return the laws it takes; a law from outside is linear, and asks for no more than its channel."""
-        outside = law.name not in ALL_LAWS | EDGE_LAWS and self.laws >= ALL_LAWS
+        outside = law.name not in ALL_LAWS | EDGE_LAWS | YIELDING_LAWS | LARGE_LAWS and self.laws >= ALL_LAWS
         return self.laws | {law.name} if outside else self.laws
 
     def shortfalls(self, problem: Problem) -> list[Fault]:
@@ -216,6 +222,25 @@ class Simulation(Protocol):
         """Take over a state that `save` returned."""
 
 
+@runtime_checkable
+class Splitting(Protocol):
+    """What a simulation of bodies that may split has beside `Simulation`.
+
+    Its particles have a series of their own, and may change in number. Results on nodes are recorded until the first
+    split. `positions` and `velocities` of nodes stay finite after it.
+    """
+
+    @property
+    def first_split(self) -> float:
+        """Time [s] at which a pair first broke or a node was taken away; infinity before."""
+
+    def particles(self) -> tuple[Array, dict[str, Array]]:
+        """Return the places (M, 3) [m] of the particles and all `PARTICLE_FIELDS` (M,) or (M, components)."""
+
+    def counts(self) -> dict[str, int]:
+        """Return whole numbers for the probe table: pieces, slaves, what was added, removed or broken since time 0."""
+
+
 class Solver(Protocol):
     """A plug-in: a name, what it does, the options it takes, and how it starts."""
 
@@ -277,6 +302,7 @@ BUILT_IN: dict[str, str] = {
     "fixed-point": "rheotwin.particles.fixed_point:FixedPointSolver",
     "shear-volume": "rheotwin.particles.shear_volume:ShearVolumeSolver",
     "local-shape": "rheotwin.particles.local_shape:LocalShapeSolver",
+    "slave": "rheotwin.particles.slave:SlaveSolver",
 }
 
 

@@ -67,17 +67,23 @@ def averaging_operator(basis: Basis, cell: str, *, axisymmetric: bool = False) -
     around a vertex, weighted with their volumes.
     """
     weights = point_weights(basis, axisymmetric=axisymmetric)
-    linear = Basis(basis.mesh, MESH_TYPES[cell].elem(), quadrature=basis.quadrature)
-    elements, points = weights.shape
-    where = np.arange(elements * points).reshape(elements, points)
-    rows, columns, values = [], [], []
-    for local, shape in enumerate(linear.basis):
-        rows.append(np.repeat(linear.element_dofs[local], points))
-        columns.append(where.ravel())
-        values.append((weights * np.broadcast_to(np.asarray(shape[0]), weights.shape)).ravel())
-    triplets = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    matrix = csr_matrix(triplets, shape=(linear.N, elements * points))
-    return csr_matrix(matrix.multiply(1.0 / np.asarray(matrix.sum(axis=1))))
+    return corner_average(basis.mesh.t, weights, corner_shares(basis, cell))
+
+
+def corner_shares(basis: Basis, cell: str) -> Array:
+    """Return the linear functions (c, points) of the corners of a cell at the quadrature points."""
+    linear, points = MESH_TYPES[cell].elem(), basis.X.shape[-1]
+    shares = [np.broadcast_to(linear.lbasis(basis.X, local)[0], points) for local in range(len(basis.mesh.t))]
+    return np.array(shares, dtype=np.float64)
+
+
+def corner_average(corners: Indices, weights: Array, shares: Array) -> csr_matrix:
+    """Return the map above from volumes (M, points) and the functions (c, points) of the corners (c, M)."""
+    where = np.broadcast_to(np.arange(weights.size).reshape(weights.shape), (len(corners), *weights.shape))
+    values, rows = shares[:, None, :] * weights, np.repeat(corners.ravel(), weights.shape[1])
+    matrix = csr_matrix((values.ravel(), (rows, where.ravel())), shape=(int(corners.max()) + 1, weights.size))
+    matrix.data /= np.repeat(np.asarray(matrix.sum(axis=1)).ravel(), np.diff(matrix.indptr))
+    return matrix
 
 
 @dataclass(frozen=True)

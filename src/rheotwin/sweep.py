@@ -7,7 +7,7 @@ import io
 import json
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -42,6 +42,11 @@ class Sweep:
         cases = {"case": self.cases} if any(self.cases) else {}
         axes: Mapping[str, Sequence[Any]] = {**self.vary, **cases, "solver": self.solvers}
         return tuple(dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What its numbers depend on beside the coordinates."""
+        return {"text": self.text, "scene": dict(self.scene), "options": {k: dict(v) for k, v in self.options.items()}}
 
     def request(self, run: Row, folder: Path) -> Any:
         """Return what to run, scene and options with the values of this run."""
@@ -92,9 +97,11 @@ def measured(sweep: Sweep, run: Row) -> Row:
     return row | {"remarks": "; ".join(" ".join(text.split()) for text in dict.fromkeys(remarks) if text)}
 
 
-def table(sweep: Sweep, executor: Executor) -> Iterator[tuple[int, Row]]:
-    """Yield the place and the row of each run, as they come in."""
-    return executor.each(measured, sweep, sweep.runs)
+def table(sweep: Sweep, executor: Executor, known: Collection[int] = ()) -> Iterator[tuple[int, Row]]:
+    """Yield the place and the row of each run, as they come in, but for places that are known."""
+    places = [place for place in range(len(sweep.runs)) if place not in known]
+    for index, row in executor.each(measured, sweep, [sweep.runs[place] for place in places]):
+        yield places[index], row
 
 
 def written(rows: Sequence[Row]) -> str:
@@ -107,5 +114,22 @@ def written(rows: Sequence[Row]) -> str:
     writer = csv.DictWriter(text, [*names, "remarks"], restval="", lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()})
+        writer.writerow({name: _cell(value) for name, value in row.items()})
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+def read_rows(text: str, runs: Sequence[Row]) -> dict[int, Row]:
+    """Return the rows of a table of `written` that are of these runs, by their places: coordinates, then numbers."""
+    found, columns = {}, csv.DictReader(io.StringIO(text))
+    known = {tuple(row.get(name) for name in runs[0]): row for row in columns}
+    for place, run in enumerate(runs):
+        row = known.get(tuple(str("" if value is None else _cell(value)) for value in run.values()))
+        if row is not None:
+            rest = {name: value for name, value in row.items() if name not in run and value != ""}
+            found[place] = run | {name: float(v) if name.endswith("]") else v for name, v in rest.items()}
+            found[place].setdefault("remarks", "")
+    return found

@@ -1,9 +1,12 @@
 """`rheotwin calibrate`: a twin's parameters come back within their intervals, and faults leave nothing behind."""
 
+import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import pyvista
 
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
 from rheotwin.scene import load_scene, scene_from_data
@@ -59,6 +62,28 @@ def test_a_twin_comes_back_within_its_intervals_and_predicts(record: str) -> Non
     assert "there is a calibration; go on with --continue" in calibrate(record).sentence
 
 
+def test_models_are_compared_at_equal_cost_with_maps_of_their_errors(record: str) -> None:
+    """Lattice, lattice whose volume is kept, truss: one table, clouds with the distances that S is the sum of."""
+    changes = ["--against", "truss.local_volume=true", "--against", "bodies.lump.cell=tet", "truss.safety=0.4"]
+    said = calibrate(record, "--costs", "shapes", "--json", *changes, budget=30)
+    assert said.code == EXIT_OK, said.err
+    models, folder = json.loads(said.out)["models"], Path("runs/calibrate-scene")
+    assert list(models) == ["the scene", "truss.local_volume=true", "bodies.lump.cell=tet truss.safety=0.4"]
+    with (folder / "models.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    shapes = [float(row["S [cm]"]) for row in rows]
+    assert shapes[0] < min(shapes[1:]) and {row["parameters"] for row in rows} == {"3"}
+    assert all(float(row["S low [cm]"]) < s < float(row["S high [cm]"]) for row, s in zip(rows, shapes, strict=True))
+    for name, own, s in zip(models, ("", "against-1", "against-2"), shapes, strict=True):
+        assert json.loads((folder / own / "calibration.json").read_text()) == models[name]
+        clouds = [np.abs(pyvista.read(file)["distance"]) for file in sorted((folder / own / "errors").glob("*.vtp"))]
+        d = np.concatenate(clouds)
+        assert len(clouds) == 5 and len(d) == 2000
+        sums = [float(np.sum(d[d >= 5e-4] ** n)) for n in (1, 2, 3, 4)]
+        assert sums == pytest.approx([s / 100.0, *models[name]["qualities"][0]["powers"]])
+    assert (folder / "errors.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_without_a_force_the_scale_is_named_as_open(record: str) -> None:
     said = calibrate(record, "--costs", "shapes")
     assert said.code == EXIT_OK, said.err
@@ -101,3 +126,31 @@ def test_faults_are_one_sentence_and_nothing_is_written(
     said = calibrate(record, "--quiet", *words)
     assert said.code == EXIT_BAD_INPUT and sentence in said.sentence
     assert not Path("runs").exists()
+
+
+def test_a_blind_body_is_drawn_sealed_pushed_again_and_opened_last() -> None:
+    """The numbers are not those of the scene, the same in both pushes, and the record tells when they were changed."""
+    law = {"model": "three-element", "bulk": 8e3, "shear": 2e3, "voigt_viscosity": {"bulk": 0.0, "shear": 500.0}}
+    law |= {"series_viscosity": {"bulk": 2e4, "shear": 3e3}}
+    options = {"step": 0.1, "branch": 300.0, "friction": {"floor": 0.5}}
+    write_scene({**PUSH, "laws": {"dough": law}, "solvers": {"continuum": options}, "calibrate": {}})
+    words = ("synthesize", "scene.toml", "--points", "200", "--times", "0.5,1.4,2.0", "--json", "--seed")
+    assert command("experiment", *words, "1", "--hide", "2", "--output", "one").code == EXIT_OK
+    deeper = ["--hide-as", "one", "--set", "supports.punch.motion.ramp.to=[0.0, 0.0, -0.01]"]
+    assert command("experiment", *words, "2", *deeper, "--output", "two").code == EXIT_OK
+    one, two = (json.loads(command("experiment", "unseal", name, "--json").out) for name in ("one", "two"))
+    assert one["laws"] == two["laws"] and one["options"] == two["options"]
+    shear = one["laws"]["dough"]["shear"]
+    assert shear != 2e3 and 1e3 < shear < 4e3 and one["options"]["step"] == 0.1 and one["options"]["branch"] != 300.0
+    assert not any("laws" in file.read_text() for file in Path("one").rglob("*") if file.suffix in (".toml", ".csv"))
+    depths = [min(float(line.split(",")[3]) for line in punch(name)) for name in ("one", "two")]
+    assert depths == pytest.approx([-0.008, -0.01])
+    truth = Path("one/sealed/truth.json")
+    truth.write_text(truth.read_text().replace("2.0", "2.1"))
+    assert "is not the truth whose SHA-256 the record has" in command("experiment", "unseal", "one").sentence
+    for more, sentence in ((["--hide", "0.5"], "give a factor above 1"), (["--hide-as", "one"], "is not the truth")):
+        assert sentence in command("experiment", *words, "1", *more, "--output", "three").sentence
+
+
+def punch(record: str) -> list[str]:
+    return Path(record, "punch.csv").read_text().splitlines()[1:]

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from rheotwin import run
+from rheotwin.comparison_runs import Plan
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_INTERRUPTED, EXIT_OK
+from rheotwin.executor import opened
 from rheotwin.observers import Observer, Progress
 from rheotwin.record import open_record
 from rheotwin.run import resume_run
+from rheotwin.scene import load_scene
 from rheotwin.validation.report import write
 from tests.conftest import BLAST, command, scene_file
 
@@ -202,3 +205,20 @@ def test_the_program_chooses_a_reference_that_can_judge(depth: float, method: st
     before = written()
     said = command("compare", "press.toml", "--output", "cmp", "--continue", "--overwrite")
     assert said.code == EXIT_OK and written() == before, said.err
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"stepper": "quasi-static", "formulation": "b-bar"}, {"stepper": "quasi-static", "formulation": "b-bar"}),
+        ({"stepper": "quasi-static", "formulation": "stabilized"}, {"stepper": "quasi-static"}),
+        ({"formulation": "b-bar"}, {}),
+        ({"order": 2, "stepper": "static"}, {"order": 2}),
+    ],
+)
+def test_a_reference_of_large_strain_keeps_the_elements_it_can(given: dict[str, Any], kept: dict[str, Any]) -> None:
+    scene = load_scene(scene_file({"solvers": {"fem": given}}))
+    with opened() as here:
+        plan = Plan(scene, [None], {}, Path("cmp"), overwrite=False, go_on=False, quiet=True, workers=here)
+        found = plan.large_strain_options()
+    assert {name: value for name, value in found.items() if name not in ("kinematics", "step")} == kept

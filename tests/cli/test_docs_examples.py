@@ -15,6 +15,7 @@ from rheotwin.fem.options import FemOptions
 from rheotwin.particles.fixed_point.prepare import FixedPointOptions
 from rheotwin.particles.local_shape.options import LocalShapeOptions
 from rheotwin.particles.shear_volume.options import ShearVolumeOptions
+from rheotwin.particles.slave.options import SlaveOptions
 from rheotwin.particles.truss import TrussOptions
 from rheotwin.record import open_record
 from rheotwin.run import RunRequest, check_request
@@ -28,7 +29,10 @@ GUIDES: dict[str, tuple[Path, type[BaseModel]]] = {
     "fixed-point": (ROOT / "docs" / "fixed-point.md", FixedPointOptions),
     "shear-volume": (ROOT / "docs" / "continuum-particles.md", ShearVolumeOptions),
 }
-TABLES = GUIDES | {"local-shape": (ROOT / "docs" / "particles.md", LocalShapeOptions)}
+TABLES = GUIDES | {
+    "local-shape": (ROOT / "docs" / "particles.md", LocalShapeOptions),
+    "slave": (ROOT / "docs" / "particles.md", SlaveOptions),
+}
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 
 

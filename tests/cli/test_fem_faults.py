@@ -47,7 +47,7 @@ REFUSED: list[tuple[Data, str, str]] = [
     ({}, "formulation=b-bar", "does not exist on triangle cells: use one of taylor-hood, mini, stabilized"),
     (STRESS, "formulation=mini", "mini holds the volume, which a bar or plane stress leaves free; use"),
     (RING, "kinematics=corotational", '"corotational" knows plane = "strain" only, not "axisymmetric"; choose'),
-    ({}, "formulation=mini linear_solver=amg", "amg cannot solve the indefinite systems of mixed elements; choose"),
+    ({}, "formulation=mini linear_solver=petsc", "petsc is set up for definite matrices only; choose"),
     ({}, "stepper=rk5", "solvers.fem.stepper: 'rk5' is not allowed (did you mean 'rk4'?); use "),
     ({}, "incompressible=true", 'incompressible needs a pressure space: set formulation = "taylor-hood" or another'),
     ({}, "order=2 formulation=mini", "solvers.fem: order comes with formulation = 'mini': leave"),

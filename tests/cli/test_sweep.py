@@ -9,6 +9,7 @@ import pytest
 
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK
 from rheotwin.record import open_record
+from rheotwin.sweep import measured
 from tests.conftest import BLAST, Data, command, scene_file, settings
 
 YOUNG = ["--vary", "laws.dough.young=5e3,1e4"]
@@ -97,6 +98,20 @@ def test_faults_show_before_the_first_run_and_nothing_is_written(words: list[str
     code, said = sweep(*words)
     assert code == EXIT_BAD_INPUT and sentence in said
     assert not Path("runs").exists()
+
+
+def test_going_on_runs_what_the_table_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are there stay as they are, those of other values are added in the order of the new grid."""
+    sweep(*YOUNG)
+    first, ran = rows(), []
+    monkeypatch.setattr("rheotwin.sweep.measured", lambda own, run, real=measured: ran.append(run) or real(own, run))
+    code, _ = sweep("--vary", "laws.dough.young=5e3,7e3,1e4", "--continue")
+    assert code == EXIT_OK and [run["laws.dough.young"] for run in ran] == [7e3]
+    second = rows()
+    assert [second[0], second[2]] == first and second[1]["laws.dough.young"] == "7000.0"
+    assert sweep(*YOUNG, "--continue")[0] == EXIT_OK and len(ran) == 1
+    code, said = sweep(*YOUNG, "--continue", changes=PULL)
+    assert code == EXIT_BAD_INPUT and "its table is of another scene or version; start over with --overwrite" in said
 
 
 def test_a_sweep_is_not_overwritten_unasked() -> None:

@@ -60,10 +60,11 @@ def test_the_stress_of_cells_is_drawn_as_its_von_mises_equivalent() -> None:
     assert command("run", file, "--output", "cells", "--quiet").code == EXIT_OK
     assert command("view", "cells", "--field", "cell_stress", "--screenshot", "cells.png").code == EXIT_OK
     grid, label = open_record("cells").frame(-1), "cell stress [Pa]"
-    drawn = SimpleNamespace(add_mesh=lambda *_, **__: None, add_text=lambda *_, **__: None)
-    _add_frame(
-        drawn, SimpleNamespace(frame=lambda _: grid, tools=lambda _: None, times=[0.0]), 0, "cell_stress", label, 1.0
+    record = SimpleNamespace(
+        frame=lambda _: grid, tools=lambda _: None, times=[0.0], particles=None, manifest=SimpleNamespace(particles={})
     )
+    drawn = SimpleNamespace(add_mesh=lambda *_, **__: None, add_text=lambda *_, **__: None)
+    _add_frame(drawn, record, 0, "cell_stress", label, 1.0)
     np.testing.assert_array_equal(grid.cell_data[label], grid.cell_data["cell_stress"][:, 1])
 
 

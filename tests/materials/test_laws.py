@@ -12,7 +12,9 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fem import FemSolver
 from rheotwin.materials import (
     Channel,
+    CriticalStretch,
     Elastic,
+    Elastoplastic,
     FrictionThreeElement,
     GeneralizedMaxwell,
     GeneralizedVoigt,
@@ -27,14 +29,16 @@ from rheotwin.materials import (
     Tabulated,
     ThreeElement,
     Voigt,
+    VonMises,
     complex_modulus,
     creep_function,
     equal_poisson,
+    flow,
     relaxation_function,
 )
 from rheotwin.particles import TrussSolver
 from rheotwin.particles.shear_volume import ShearVolumeSolver
-from rheotwin.solver import ALL_LAWS, EDGE_LAWS
+from rheotwin.solver import ALL_LAWS, EDGE_LAWS, YIELDING_LAWS
 
 ABSENT = Moduli.absent()
 SPRING, C1, C2 = Moduli.from_young(30, 0.35), Moduli.from_young(20, 0.35), Moduli.from_young(500, 0.35)
@@ -129,7 +133,11 @@ def test_every_law_is_a_capability_and_who_takes_which() -> None:
     assert {law.name for law in NONLINEAR.values()} | {Tabulated.name} == EDGE_LAWS
     assert not EDGE_LAWS & ALL_LAWS
     able = {name: EDGE_LAWS & capabilities.laws for name, capabilities in SOLVERS.items()}
-    assert able == {"truss": EDGE_LAWS, "shear-volume": {"three-element with softening"}, "fem": set()}
+    assert able == {
+        "truss": EDGE_LAWS, "shear-volume": {"three-element with softening"}, "fem": EDGE_LAWS - {"tabulated"},
+    }  # fmt: skip
+    assert {name for name, able in SOLVERS.items() if able.laws >= YIELDING_LAWS} == {"fem"}
+    assert {Elastoplastic.name} == YIELDING_LAWS
 
 
 IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
@@ -157,6 +165,21 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], Any], str]] = {
     "no spring in series": (lambda: Maxwell(ABSENT, C1), "law maxwell: the spring is zero and in series"),
     "no dashpot in series": (lambda: Maxwell(SPRING, ABSENT), "law maxwell: the dashpot is zero and in series"),
     "no linear series dashpot": (lambda: ThreeElement(SPRING, C1, ABSENT), "the series dashpot is zero"),
+    "critical compression of all": (lambda: CriticalStretch(1.0, 0.1), "critical_compression = 1 is not between 0 and"),
+    "no critical stretch": (lambda: CriticalStretch(0.1, 0.0), "critical_stretch = 0 is not positive"),
+    "softening by hardening": (lambda: CriticalStretch(0.1, 0.1, -1.0), "hardening = -1 is not"),
+    "no yield stress": (lambda: VonMises(0.0), "yield_stress = 0 is not positive"),
+    "falling yield stress": (lambda: VonMises(1.0, -1.0), "hardening_modulus = -1 is not"),
+    "a yielding fluid": (lambda: Elastoplastic(ABSENT, VonMises(1.0)), "its spring has no shear modulus"),
+    "yield at constant volume": (
+        lambda: Elastoplastic(Moduli.from_young(1.0, 0.5), VonMises(1.0)),
+        "poisson = 0.5 leaves no bulk modulus",
+    ),
+    "negative overstress": (lambda: Elastoplastic(SPRING, VonMises(1.0), -1.0), "viscosity = -1 is not"),
+    "a relaxation function of yield": (
+        lambda: Elastoplastic(SPRING, VonMises(1.0)).channel("young"),
+        "no relaxation function: use the solver fem",
+    ),
     "unpaired": (lambda: GeneralizedVoigt((SPRING,), ()), "1 springs and 0 dashpots"),
     "no unit": (lambda: GeneralizedVoigt((), ()), "has no unit"),
     "an empty unit": (lambda: GeneralizedVoigt((ABSENT,), (ABSENT,)), "of unit 1 are both zero"),
@@ -192,3 +215,21 @@ def test_softening_channels_and_slopes_of_tables() -> None:
     assert shear.tangent == pytest.approx((shear.unsoftened.instantaneous, shear.unsoftened.viscosity))
     assert TABLE.slopes == pytest.approx((4.0, 10.0))
     assert (TABLE.parts[0].young, TABLE.parts[1]) == (pytest.approx(10.0), DASHPOT)
+
+
+def test_moduli_harden_and_soften_e2_fold_at_most_and_jp_is_kept_in_its_bounds() -> None:
+    """Particles-slave spec 2: exponent xi (1 - JP) of at most 2 both ways, JP in [0.05, 20]."""
+    law = Elastoplastic(Moduli.from_young(100.0, 0.2), CriticalStretch(0.1, 0.1, 10.0))
+    assert [flow.hardened(jp, 10.0) for jp in (0.05, 0.9, 1.0, 1.1, 20.0)] == pytest.approx(
+        np.exp([2.0, 1.0, 0.0, -1.0, -2.0])
+    )
+    for stretch, limit, ends in ((0.2, 0.9, 0.05), (5.0, 1.1, 20.0)):
+        jp, stretches = 1.0, np.ones(3)
+        for _ in range(3):
+            jp = flow.yielded(stretches := np.full(3, stretch), jp, law.constants, 0.0, False)
+        assert jp == ends
+        close(stretches, np.full(3, limit))
+    stress, stiffest = np.zeros(3), np.zeros(3)
+    flow.principal_stress(np.full(3, 1.05), 1.0, law.constants, False, stress)
+    flow.principal_stress(np.full(3, 1.05), 0.05, law.constants, False, stiffest)
+    close(stiffest, np.exp(2.0) * stress)

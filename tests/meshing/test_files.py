@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,6 @@ SKIN = [("triangle", [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])]
             [("hexahedron", [list(range(8))]), ("pyramid", [[0, 1, 2, 3, 1]])],
             "pyramid element has one point at two",
         ),
-        (CUBE[:6], [("triangle6", [[0, 1, 2, 3, 4, 5]])], "cells of type triangle6 are not supported"),
         (WARPED, HALVES, "a triangle surface in space is not a body"),
         (WARPED, [("quad", [[0, 1, 2, 3]])], "a quad surface in space is not a body"),
         (SQUARE, [("line", [[0, 1], [1, 2], [2, 3]])], "lines in space are not a body"),
@@ -317,3 +317,27 @@ def test_geo_is_meshed_with_its_groups_or_refused_in_one_sentence(tmp_path: Path
     with pytest.raises(RheotwinError, match="gmsh cannot mesh this geometry") as caught:
         read_mesh(geometry(tmp_path, "Point(1) = {0, 0;\n"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.05])
+def test_cells_of_second_order_are_read_by_their_corners(tmp_path: Path, bend: float) -> None:
+    """Two tets with middles, one of them off its edge: corners, regions and orientation stay, bends are said."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=float)
+    tets, edges = [[0, 1, 2, 3], [1, 2, 3, 4]], ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
+    points, cells, known = list(corners), [], {}
+    for tet in tets:
+        for a, b in edges:
+            pair = (min(tet[a], tet[b]), max(tet[a], tet[b]))
+            if pair not in known:
+                known[pair] = len(points)
+                points.append(0.5 * corners[list(pair)].sum(axis=0))
+        cells.append(tet + [known[min(tet[a], tet[b]), max(tet[a], tet[b])] for a, b in edges])
+    points[known[0, 1]] = points[known[0, 1]] + [0.0, -bend, 0.0]
+    path = tmp_path / "curved.vtu"
+    meshio.write(path, meshio.Mesh(np.array(points), [("tetra10", cells)]))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        imported = read_mesh(path)
+    assert ["bend by up to 0.05 of" in str(item.message) for item in said] == [True] * bool(bend)
+    np.testing.assert_array_equal(imported.mesh.p.T, corners)
+    assert [set(cell) for cell in imported.mesh.t.T.tolist()] == [set(tet) for tet in tets]

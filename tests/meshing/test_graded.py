@@ -7,7 +7,18 @@ import pytest
 
 from rheotwin import meshing
 from rheotwin.errors import RheotwinError
-from rheotwin.meshing import Refinement, hanging_nodes, hex_grid, line, quad_grid, refined, tet_grid
+from rheotwin.meshing import (
+    Refinement,
+    bisected,
+    element_measures,
+    hanging_nodes,
+    hex_grid,
+    line,
+    oriented,
+    quad_grid,
+    refined,
+    tet_grid,
+)
 
 AXIS = np.arange(5.0)
 MESHES = {
@@ -102,3 +113,20 @@ def test_a_node_on_edges_of_three_levels_hangs_on_the_shortest(name: str) -> Non
     lengths = np.linalg.norm(graded.p[:, found.end] - graded.p[:, found.start], axis=0)
     on_line = np.all(np.isclose(graded.p[:2, found.node], 2.0), axis=0)
     assert sorted(set(np.round(lengths[on_line], 9))) == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("name", ["triangle", "alternating", "five", "six"])
+def test_bisection_conforms_and_keeps_volumes_parents_and_names(name: str) -> None:
+    mesh = oriented(MESHES[name])
+    side, worst = np.flatnonzero(mesh.p[0] == 0.0), meshing.element_quality(mesh).min()
+    for _ in range(5):
+        found = bisected(mesh, np.flatnonzero(np.linalg.norm(mesh.p[:, mesh.t].mean(axis=1), axis=0) < 1.5))
+        assert found.mesh.nelements > mesh.nelements and len(hanging_nodes(found.mesh)) == 0
+        assert len(np.unique(found.mesh.p.T, axis=0)) == found.mesh.p.shape[1] == len(mesh.p.T) + len(found.between)
+        measures = element_measures(found.mesh)
+        assert measures.min() > 0.0
+        np.testing.assert_allclose(np.bincount(found.parents, measures), element_measures(mesh), rtol=1e-12)
+        side = found.carried(side)
+        mesh = found.mesh
+    np.testing.assert_array_equal(side, np.flatnonzero(mesh.p[0] == 0.0))
+    assert meshing.element_quality(mesh).min() > 0.3 * worst

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import pyvista
 
 from rheotwin import meshing
 from rheotwin.build import build_problem
@@ -71,7 +72,14 @@ def test_voxels_split_into_simplices(cell: str, pieces: int, edges: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("spacing", "words"), [(10.0, "no voxel"), (1e-4, "larger spacing"), (0.0, "must be positive"), (-1.0, "positive")]
+    ("spacing", "words"),
+    [
+        (1.0, "no voxel"),
+        (10.0, "larger than the body"),
+        (1e-4, "larger spacing"),
+        (0.0, "must be positive"),
+        (-1.0, "positive"),
+    ],
 )
 def test_what_is_refused(spacing: float, words: str) -> None:
     corner = meshing.build_mesh("tet", np.hstack([np.zeros((3, 1)), np.eye(3)]), np.arange(4)[:, None])
@@ -103,3 +111,59 @@ def test_the_mesh_under_voxels_is_of_simplices(more: dict[str, Any], kind: str) 
     body = scene.bodies["block"]
     assert isinstance(body, SphereBody) and mesher_shape(body).cell == "tet"
     assert build_problem(scene).bodies[0].cell == kind
+
+
+def capsule(a: list[float], b: list[float], radius: float) -> meshing.Solid:
+    return meshing.Solid(np.array([a, b]), radius, np.ones(3))
+
+
+def test_solids_fill_their_volume_or_a_number_of_cubes(tmp_path: Path) -> None:
+    """An ellipsoid, 4/3 pi a b c, with a capsule that sticks out of it by a piece of its axis and half a ball."""
+    ball = meshing.Solid(np.zeros((2, 3)), 1.0, np.array([1.0, 0.8, 0.6]))
+    spacing, radius = 0.04, 0.2
+    volume = 4.0 / 3.0 * pi * 0.48
+    mesh = meshing.make_shape(meshing.SolidsShape([ball], spacing))
+    assert mesh.t.shape[1] * spacing**3 == pytest.approx(volume, rel=0.01)
+    arm = capsule([0.0, 0.0, 0.0], [2.0, 0.0, 0.0], radius)
+    both = meshing.make_shape(meshing.SolidsShape([ball, arm], spacing))
+    added = pi * radius**2 * 1.0 + 2.0 / 3.0 * pi * radius**3
+    assert (both.t.shape[1] - mesh.t.shape[1]) * spacing**3 == pytest.approx(added, rel=0.1)
+    assert both.p[0].max() == pytest.approx(2.2, abs=spacing)
+    counted = meshing.make_shape(meshing.SolidsShape([ball, arm], None, 5000))
+    assert counted.t.shape[1] == pytest.approx(5000, rel=1e-3)
+    solids = [{"center": [0.0, 0.0, 0.0], "radii": [1.0, 0.8, 0.6]}, {"between": [[0, 0, 0], [2, 0, 0]], "radius": 0.2}]
+    data = scene_of(ELASTIC, {"shape": "solids", "solids": solids, "voxels": spacing}, dimension=3)
+    (body,) = build_problem(scene_from_data(data)).bodies
+    np.testing.assert_array_equal(body.mesh.t, both.t)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"voxels": None}, "exactly one of `voxels`"),
+        ({"solids": [{"center": [0.0, 0.0, 0.0], "radius": 1.0}]}, "an ellipsoid"),
+        ({"solids": []}, "solids"),
+        ({"voxels": 3.0}, "larger than the body"),
+    ],
+)
+def test_solids_that_are_none_are_refused(change: dict[str, Any], words: str) -> None:
+    solids = [{"center": [0.0, 0.0, 0.0], "radii": [1.0, 1.0, 1.0]}]
+    shape = {"shape": "solids", "solids": solids, "voxels": 0.1, **change}
+    shape = {key: value for key, value in shape.items() if value is not None}
+    with pytest.raises(RheotwinError, match=words):
+        build_problem(scene_from_data(scene_of(ELASTIC, shape, dimension=3)))
+
+
+def test_a_closed_surface_is_filled_and_an_open_one_refused(tmp_path: Path) -> None:
+    """A ball inside a ball: its shell where the inner one faces inwards; the triangles may face either way."""
+    outer, inner = (pyvista.Sphere(radius=r, theta_resolution=40, phi_resolution=40) for r in (1.0, 0.5))
+    shell = outer.merge(inner.flip_faces())
+    for surface, volume in ((outer, 1.0), (outer.flip_faces(), 1.0), (shell, 1.0 - 0.125)):
+        surface.save(tmp_path / "ball.ply")
+        shape = {"shape": "file", "path": "ball.ply", "scale": 2.0, "voxels": 0.1}
+        problem = build_problem(scene_from_data(scene_of(ELASTIC, shape, dimension=3), base=tmp_path))
+        cells = problem.bodies[0].mesh.t.shape[1]
+        assert cells * 0.1**3 == pytest.approx(volume * 8.0 * 4.0 / 3.0 * pi, rel=0.01)
+    outer.remove_cells([0]).save(tmp_path / "ball.ply")
+    with pytest.raises(RheotwinError, match="not closed"):
+        build_problem(scene_from_data(scene_of(ELASTIC, shape, dimension=3), base=tmp_path))

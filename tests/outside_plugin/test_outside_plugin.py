@@ -19,7 +19,7 @@ from tests.conftest import write_scene
 HERE = Path(__file__).parent
 GEL: Data = {"model": "elastic", "young": 1.0e4, "poisson": 0.3}
 VOIGT: Data = GEL | {"model": "voigt", "viscosity": 100.0}
-NAMES = ["fem", "truss", "fixed-point", "shear-volume", "local-shape"]
+NAMES = ["fem", "truss", "fixed-point", "shear-volume", "local-shape", "slave"]
 FALL: Data = {"duration": 0.4, "gravity": [0.0, -9.81], "output": {"interval": 0.1}}
 STANDING: Data = box_scene(GEL, cells=[4, 2], size=[0.2, 0.1], mass=3.0, supports=FLOOR) | FALL
 FALLING = STANDING["bodies"]["block"] | {"cells": [2, 1], "mass": 1.0, "origin": [1.0, 0.0]}

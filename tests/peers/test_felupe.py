@@ -162,13 +162,20 @@ def at_large_strain(posed: Any, kinematics: str, material: Callable[[float, floa
     return peer, posed.ours(step=0.125, kinematics=kinematics, **newton)
 
 
-@pytest.mark.parametrize("cell", ["triangle", "quad", "tet", "hex"])
-def test_total_lagrangian_is_neo_hooke(cell: str, pose: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    ("cell", "order", "plane"),
+    [
+        *((cell, 1, "strain") for cell in ("triangle", "quad", "tet", "hex")),
+        *(("quad", 2, "strain"), ("tet", 2, "strain"), ("quad", 1, "axisymmetric")),
+    ],
+)
+def test_total_lagrangian_is_neo_hooke(cell: str, order: int, plane: str, pose: Callable[..., Any]) -> None:
     """W = mu/2 (J^(-2/3) tr C - 3) + K/2 (J - 1)^2; FElupe's Newton stops at 1e-10 of its reactions.
 
     The block is sheared by 40 % of its height and pressed, with dead forces.
     """
-    posed = pose(cell, scale=5.0, push=20.0)
+    ring = {"plane": plane, "origin": [0.5, 0.0]} if plane == "axisymmetric" else {}
+    posed = pose(cell, order, scale=5.0, push=20.0, **ring)
     peer, simulation = at_large_strain(posed, "total-lagrangian", lambda k, g: felupe.NeoHooke(mu=g, bulk=k))
     for time in 0.125 * np.arange(1, 9):
         run_to(simulation, time)

@@ -17,7 +17,7 @@ from rheotwin.record import GridTopology, ToolSurface, describe_fields, load_che
 from rheotwin.record.checkpoint import newest_checkpoint, save_checkpoint
 from rheotwin.record.grid import VTK_CELL_TYPES, checked_frame
 from rheotwin.record.probes import ProbeWriter, read_probes
-from rheotwin.record.pvd import PvdEntry, PvdIndex, ToolWriter, read_pvd, read_tools, write_pvd
+from rheotwin.record.pvd import PvdEntry, PvdIndex, ToolWriter, read_polydata, read_pvd, write_pvd
 from rheotwin.record.vtu import FrameGrid, XmlWriter, read_vtu, topology_of
 from rheotwin.tensors import padded
 from tests.conftest import nearly_full
@@ -222,7 +222,7 @@ def test_hexahedra_as_scikit_fem_exports_and_cells_that_do_not_fit() -> None:
 def test_cut_off_or_missing_files_are_one_sentence(kept: float, capfd: pytest.CaptureFixture[str]) -> None:
     XmlWriter(FrameGrid(TOPOLOGY, describe_fields()).grid).write(FRAME)
     ToolWriter().write(TOOLS, 0.0, [BAR])
-    for path, read in ((FRAME, read_vtu), (TOOLS, read_tools)):
+    for path, read in ((FRAME, read_vtu), (TOOLS, read_polydata)):
         contents = path.read_bytes()
         path.write_bytes(contents[: int(len(contents) * (kept if read is read_vtu else 0.2))])
         with pytest.raises(RheotwinError, match="is damaged"):
@@ -269,7 +269,7 @@ def test_tools_move_and_stay_apart() -> None:
     writer = ToolWriter()
     for time in (0.0, 0.5):
         writer.write(TOOLS, time, [plate("moving", 2.0 + time), plate("still", 5.0), BAR])
-        surface = read_tools(TOOLS)
+        surface = read_polydata(TOOLS)
         assert list(surface.field_data["tool_names"]) == ["moving", "still", "bar"]
         assert surface.field_data["TimeValue"] == [time]
         heights, tool = surface.cell_centers().points[:, 2], surface.cell_data["tool"]
@@ -279,7 +279,7 @@ def test_tools_move_and_stay_apart() -> None:
         assert sizes["Area"][tool == 0].sum() == pytest.approx(1.0, abs=1e-15)
         assert sizes["Length"].sum() == pytest.approx(1.0, abs=1e-15)
     writer.write(TOOLS, 1.0, [BAR, plate("second", 1.0)])
-    changed = read_tools(TOOLS)
+    changed = read_polydata(TOOLS)
     assert (changed.n_points, changed.n_cells) == (8, 5)
     assert list(changed.field_data["tool_names"]) == ["bar", "second"]
 
@@ -288,7 +288,7 @@ def test_surfaces_of_pyvista_are_taken_as_they_are_and_bad_faces_are_not() -> No
     sphere = pyvista.Sphere(radius=0.5)
     tool = ToolSurface(name="ball", points=np.asarray(sphere.points), faces=np.asarray(sphere.faces))
     ToolWriter().write(TOOLS, 0.0, [tool])
-    read = read_tools(TOOLS)
+    read = read_polydata(TOOLS)
     assert (read.area, read.n_cells) == (pytest.approx(sphere.area, rel=1e-6), sphere.n_cells)
     bad = ToolSurface(name="bent", points=np.zeros((3, 3)), faces=np.array([3, 0, 1]))
     with pytest.raises(RheotwinError, match="tool 'bent'"):

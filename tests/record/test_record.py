@@ -18,7 +18,7 @@ from vtkmodules.vtkIOHDF import vtkHDFReader
 
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError
-from rheotwin.fields import NODE_FIELDS
+from rheotwin.fields import NODE_FIELDS, PARTICLE_FIELDS
 from rheotwin.record import (
     RecordWriter,
     StepInfo,
@@ -26,13 +26,14 @@ from rheotwin.record import (
     check_output_folder,
     current_environment,
     describe_fields,
+    describe_particles,
     load_manifest,
     open_record,
     save_manifest,
 )
 from rheotwin.record.folder import new_record_folder
 from tests.conftest import nearly_full
-from tests.record.conftest import FOLDER, REST, TIMES, TOPOLOGY, frame_at, manifest, start, write_frames
+from tests.record.conftest import BAR, FOLDER, REST, TIMES, TOPOLOGY, frame_at, manifest, start, write_frames
 
 HERE = Path()
 KINDS = (("frame", "vtu"), ("tools", "vtp"))
@@ -355,3 +356,45 @@ def test_failed_save_keeps_the_old_manifest(monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(OSError, match="No space"):
             save_manifest(old.changed(status="complete"), HERE)
     assert load_manifest(HERE) == old and [path.name for path in HERE.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("series_format", ["pvd", "vtkhdf"])
+def test_particles_of_any_number_have_a_series_of_their_own(series_format: str) -> None:
+    """Two blocks of cubes, of which one is lost: volumes are kept by the surfaces, frames go on where nodes end."""
+    edge = 0.1
+    block = edge * (np.argwhere(np.ones((8, 8, 8))) + 0.5)
+
+    def cloud(pieces: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        points = np.concatenate([block + np.array([2.0 * piece, 0.0, 0.0]) for piece in range(pieces)])
+        fields = {name: np.zeros((len(points), spec.components)) for name, spec in PARTICLE_FIELDS.items()}
+        fields["piece"] = np.repeat(np.arange(pieces), len(block))
+        fields["volume"] = np.full(len(points), edge**3)
+        return points, fields
+
+    about = manifest().changed(particles=describe_particles())
+    with RecordWriter.create(FOLDER, manifest=about, grid=TOPOLOGY, format=series_format, overwrite=True) as writer:
+        write_frames(writer, TIMES[:2])
+        for number, time in enumerate(TIMES):
+            writer.write_particles(time, *cloud(1 + number % 2), [BAR], surface=True)
+    with RecordWriter.resume(FOLDER, time=TIMES[2]) as writer:
+        writer.write_particles(TIMES[2], *cloud(2))  # repeats the frame it starts from: ignored
+        writer.write_particles(TIMES[3], *cloud(1))
+    record = open_record(FOLDER)
+    assert record.particles is not None and record.last_time == TIMES[-1] and record.times.tolist() == list(TIMES[:2])
+    assert [record.particles.cloud(frame).n_points for frame in range(4)] == [512, 1024, 512, 512]
+    shown = record.particles.cloud(1)
+    assert array_units(shown) == {name: spec.unit for name, spec in PARTICLE_FIELDS.items()}
+    np.testing.assert_array_equal(shown.points, cloud(2)[0])
+    np.testing.assert_array_equal(shown["piece"], cloud(2)[1]["piece"])
+    surface, none = record.particles.surface(1), record.particles.surface(3)
+    assert none is None and surface is not None and surface.is_manifold
+    assert surface.volume == pytest.approx(2 * 0.8**3, rel=0.05) and set(surface["piece"]) == {0.0, 1.0}
+    tools = record.particles.tools(2)
+    assert tools is not None and tools.n_points == len(BAR.points) and record.particles.tools(3) is None
+    reader = pyvista.get_reader(FOLDER / "particles.pvd")
+    assert list(reader.time_values) == list(TIMES)
+    with pytest.raises(RheotwinError, match="lacks volume"):
+        writer = RecordWriter.resume(FOLDER, time=TIMES[0])
+        writer.write_particles(1.0, block, {name: block for name in PARTICLE_FIELDS if name != "volume"})
+    with new_record_folder(FOLDER, overwrite=True):
+        assert not [path for path in FOLDER.rglob("*") if path.is_file()]

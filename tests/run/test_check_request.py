@@ -67,7 +67,7 @@ def test_what_has_no_effect_here_is_a_warning() -> None:
         check_request(RunRequest(scene_with({"solvers.tress.step": 1e-3}), "fem", FOLDER))
     assert [str(warning.message) for warning in caught] == [
         "solvers.tress: no solver of that name is installed (did you mean 'truss'?); "
-        "its options have no effect here (installed: fem, truss, fixed-point, shear-volume, local-shape)"
+        "its options have no effect here (installed: fem, truss, fixed-point, shear-volume, local-shape, slave)"
     ]
     scene = scene_with({"solvers.truss.match": "edge"})
     words = r"solvers\.truss\.match = \"edge\".*in N/m and N s/m, and 'fem' takes"

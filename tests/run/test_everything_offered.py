@@ -47,7 +47,12 @@ LAWS: dict[str, Data] = {
     "three-element with slider": REST | {"slider": {}},
     "three-element with softening": REST | {"softening": SOFTENING},
     "tabulated": {"poisson": 0.3, "strain": [-0.5, 0.0, 0.5], "stress": [-4e3, 0.0, 2e3], "viscosity": 60.0},
+    "elastoplastic": {"young": 1e4, "poisson": 0.3, "yield_stress": 60.0, "hardening_modulus": 400.0},
     "three-element with friction": REST | {"friction": 20.0},
+    "neo-hooke": {"shear": 4e3, "poisson": 0.3},
+    "mooney-rivlin": {"c10": 1e3, "c01": 1e3, "poisson": 0.3},
+    "yeoh": {"c10": 2e3, "c20": 1e2, "poisson": 0.3},
+    "ogden": {"terms": [{"shear": 4e3, "exponent": 3.0}], "poisson": 0.3},
 }
 
 

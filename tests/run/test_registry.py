@@ -14,7 +14,7 @@ from rheotwin.fem import FemSolver
 from rheotwin.particles import TrussSolver
 from rheotwin.solver import all_solvers, find_solver
 
-NAMES = ["fem", "truss", "fixed-point", "shear-volume", "local-shape", "outside"]
+NAMES = ["fem", "truss", "fixed-point", "shear-volume", "local-shape", "slave", "outside"]
 
 
 class Unfinished:

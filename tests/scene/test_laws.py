@@ -94,6 +94,10 @@ def test_generalized_maxwell_softening_and_friction() -> None:
     soft = law_of(**THREE, softening=SOFTENING)
     assert isinstance(soft, materials.SofteningThreeElement)
     assert (soft.softening, soft.slider) == (materials.Softening(4.0, 0.5, 2.0), None)
+    crumb = law_of(**YIELDING, **STRETCHES, viscosity=0.5)
+    assert (crumb.limit, crumb.viscosity) == (materials.CriticalStretch(0.1, 0.2, 10.0), 0.5)
+    dense = law_of(**YIELDING, yield_stress="2 kPa", hardening_modulus=4.0)
+    assert dense.limit == materials.VonMises(2000.0, 4.0)
     rough = law_of(**THREE, friction=0.25)
     assert isinstance(rough, materials.FrictionThreeElement) and rough.friction == 0.25
 
@@ -120,6 +124,8 @@ def test_units_reach_their_numbers_and_a_scene_reads_back_what_it_writes() -> No
     assert Scene.model_validate(scene.model_dump(mode="json")) == scene
 
 
+YIELDING = {"model": "elastoplastic", "young": 3.0, "poisson": 0.2}
+STRETCHES = {"critical_compression": 0.1, "critical_stretch": 0.2}
 VOIGTS = {"model": "generalized-voigt"}
 MAXWELLS = {"model": "generalized-maxwell"}
 
@@ -150,6 +156,13 @@ MAXWELLS = {"model": "generalized-maxwell"}
         ({**THREE, "friction": 1.0, "slider": {}}, "", "`friction` and `slider` exclude each other"),
         ({**THREE, "seed_printed": True, "slider": {}}, "", "`seed_printed` and `slider` exclude each other"),
         ({**MAXWELL, "friction": 1.0}, "friction", "unknown key"),
+        (YIELDING, "", "needs a limit: `critical_compression` and `critical_stretch`, or `yield_stress`"),
+        ({**YIELDING, "critical_compression": 0.1}, "", "needs a limit"),
+        ({**YIELDING, **STRETCHES, "critical_compression": 1.0}, "critical_compression", "must be less than 1"),
+        ({**YIELDING, **STRETCHES, "critical_stretch": -0.2}, "critical_stretch", "must be greater than 0"),
+        ({**YIELDING, **STRETCHES, "yield_stress": 3.0}, "", "`yield_stress` and `critical_compression` exclude"),
+        ({**YIELDING, **STRETCHES, "hardening_modulus": 3.0}, "", "`hardening_modulus` belongs to `yield_stress`"),
+        ({**YIELDING, "poisson": 0.5, "yield_stress": 3.0}, "", "`poisson` must be less than 0.5"),
     ],
 )
 def test_what_cannot_be(spec: Data, place: str, words: str) -> None:

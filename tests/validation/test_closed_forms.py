@@ -7,8 +7,27 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from rheotwin.errors import RheotwinError
-from rheotwin.materials import Channel, GeneralizedMaxwell, Maxwell, Moduli, ThreeElement
+from rheotwin.fem.finite.measures import Isochoric
+from rheotwin.materials import (
+    Channel,
+    GeneralizedMaxwell,
+    Hyperelastic,
+    Maxwell,
+    Moduli,
+    MooneyRivlin,
+    NeoHooke,
+    Ogden,
+    ThreeElement,
+    Yeoh,
+)
 from rheotwin.validation import closed_forms
+from rheotwin.validation.closed_forms import (
+    held_share,
+    inflation_pressure,
+    simple_shear_stress,
+    torsion_loads,
+    uniaxial_stress,
+)
 from rheotwin.validation.references import catalogue
 
 TIMES = np.array([0.3, 1.0, 4.0])
@@ -221,3 +240,69 @@ def test_the_numbers_printed_for_bars_and_the_cylinder() -> None:
     assert closed_forms.first_eigenvalue(10) == pytest.approx(eigenvalue, abs=5.1e-9)
     state = closed_forms.mode_response(Channel.maxwell(1.0, 2.0), closed_forms.first_eigenvalue(10), [1.0, 5.0])
     np.testing.assert_allclose([*state.amplitude, *state.rate], numbers, atol=5.1e-9)
+
+
+NEO_HOOKE = NeoHooke((0.5, 0.0, 0.0, 0.0), (), np.inf)
+MIXED = MooneyRivlin((0.3, 0.2, 0.0, 0.0), (), np.inf)
+ENERGIES = [
+    NEO_HOOKE,
+    MIXED,
+    Yeoh((0.5, 0.0, -0.1, 0.02), (), np.inf),
+    Ogden((0.0, 0.0, 0.0, 0.0), ((0.7, 1.3), (0.3, -2.0)), np.inf),
+]
+
+
+@pytest.mark.parametrize("law", ENERGIES, ids=lambda law: str(law.name))
+def test_stress_of_stretch_and_shear_is_the_slope_of_the_energy(law: Hyperelastic) -> None:
+    """dw/dl of l, l^-1/2, l^-1/2 is the stress over l; dw/dg of simple shear is the shear stress."""
+    measure, h = Isochoric(law.coefficients, law.principal), 1e-5
+
+    def energy(deformation: np.ndarray) -> float:
+        green = 0.5 * (deformation.T @ deformation - np.eye(3))
+        strain = green[[0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]] * [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]
+        return float(measure.energy(strain, 0.0, 1.0))
+
+    def pulled(length: float) -> float:
+        return energy(np.diag([length, length**-0.5, length**-0.5]))
+
+    def sheared(amount: float) -> float:
+        return energy(np.eye(3) + amount * np.outer([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))
+
+    for length in (0.5, 1.0, 2.0):
+        slope = length * (pulled(length + h) - pulled(length - h)) / (2.0 * h)
+        assert float(uniaxial_stress(law, length)) == pytest.approx(slope, rel=1e-7, abs=1e-8)
+    for amount in (-0.5, 1e-9, 1.5):
+        slope = (sheared(amount + h) - sheared(amount - h)) / (2.0 * h)
+        assert float(simple_shear_stress(law, amount)) == pytest.approx(slope, rel=1e-7, abs=1e-8)
+
+
+def test_pressures_of_neo_hookean_tube_and_ball_are_the_known_ones() -> None:
+    """p = mu (ln(a/b) + (b^-2 - a^-2)/2) and p = 2 mu (1/b + b^-4/4 - 1/a - a^-4/4), stretches a inside, b outside."""
+    inner, outer = 1.8, np.sqrt((4.0 + 1.8**2 - 1.0) / 4.0)
+    expected = np.log(inner / outer) + 0.5 * (outer**-2 - inner**-2)
+    assert inflation_pressure(NEO_HOOKE, 1.0, 2.0, 0.8, ball=False) == pytest.approx(expected, rel=1e-12)
+    outer = ((8.0 + 1.8**3 - 1.0) / 8.0) ** (1 / 3)
+    expected = 2.0 * (1.0 / outer + 0.25 * outer**-4 - 1.0 / inner - 0.25 * inner**-4)
+    assert inflation_pressure(NEO_HOOKE, 1.0, 2.0, 0.8, ball=True) == pytest.approx(expected, rel=1e-12)
+
+
+def test_torsion_of_a_cylinder_balances_its_shear_stress() -> None:
+    """M = int 2 pi r^2 s(psi r) dr with the stress of simple shear; N from s_zz - s_rr and the pressure of hoops."""
+    radius, twist, count = 0.7, 0.9, 4000
+    r = (np.arange(count) + 0.5) * radius / count
+    moment, force = torsion_loads(0.3, 0.2, radius, twist)
+    shear = simple_shear_stress(MIXED, twist * r)
+    assert moment == pytest.approx(float(np.sum(2.0 * np.pi * r**2 * shear) * radius / count), rel=1e-6)
+    # s_tt - s_rr = 2 c10 g^2, s_zz - s_rr = -2 c01 g^2, ds_rr/dr = (s_tt - s_rr)/r, s_rr = 0 outside
+    radial = 0.3 * twist**2 * (r**2 - radius**2)
+    axial = radial - 2.0 * 0.2 * (twist * r) ** 2
+    assert force == pytest.approx(float(np.sum(2.0 * np.pi * r * axial) * radius / count), rel=1e-6)
+
+
+def test_a_held_stretch_keeps_the_share_of_its_memories() -> None:
+    """q' = r/h - q/tau up to h, then q' = -q/tau, by small steps."""
+    q, step = np.zeros(2), 1e-4
+    times, shares = np.array([0.5, 4.0]), np.array([0.3, 0.4])
+    for k in range(30000):
+        q += step * ((1.0 if k < 10000 else 0.0) - q / times)
+    assert held_share(shares, times, 1.0, 3.0) == pytest.approx(0.3 + float(shares @ q), abs=1e-4)

@@ -14,6 +14,7 @@ from rheotwin.population import Courses
 from rheotwin.problem import Problem
 from rheotwin.run import grid_topology, scene_as_run
 from rheotwin.scene import Scene, scene_from_data
+from rheotwin.scene.load import put_at
 from rheotwin.tensors import padded
 from rheotwin.validation.calibration.registration import Registration
 from rheotwin.validation.calibration.surface import Bodies, Cloud
@@ -27,11 +28,12 @@ FORCE_NOISE, VOLUME_NOISE = 0.1, 0.005
 
 
 def pusher_of(scene: Scene) -> tuple[str, str] | None:
-    """Return the table and the name of what moves the body: the one tool, else the one moving support.
+    """Return the table and the name of what moves the body: the one tool (that moves), else the one moving support.
 
     None where forces or weight do.
     """
-    tools, moving = list(scene.tools), [name for name, item in scene.supports.items() if item.motion is not None]
+    tools = [name for name, item in scene.tools.items() if item.motion or item.drive] or list(scene.tools)
+    moving = [name for name, item in scene.supports.items() if item.motion is not None]
     table, names = ("tools", tools) if tools else ("supports", moving)
     if len(names) == 1:
         return table, names[0]
@@ -40,6 +42,19 @@ def pusher_of(scene: Scene) -> tuple[str, str] | None:
     if not scene.forces and not any(scene.gravity if isinstance(scene.gravity, tuple) else (1.0,)):
         raise RheotwinError("scene: nothing pushes the body; give a tool or a support a motion, or add a force")
     return None
+
+
+def set_up(record: ExperimentRecord, scene: Scene) -> Scene:
+    """Return the scene with what the record's `setup` says of this experiment."""
+    if not record.setup:
+        return scene
+    data = scene_as_run(scene)
+    for place, value in record.setup.items():
+        try:
+            put_at(data, place, value)
+        except RheotwinError as error:
+            raise RheotwinError(str(error).replace("--set", f"record '{record.id}': setup")) from None
+    return scene_from_data(data, base=scene.resolve("."), source=scene.source)
 
 
 def scene_of(record: ExperimentRecord, scene: Scene, registration: Registration) -> Scene:
@@ -170,7 +185,7 @@ class Measured:
         volumes, least = (np.array(values) for values in zip(*map(self._bodies.sizes, courses.places), strict=True))
         residuals: dict[str, list[Array]] = {"shapes": [], "fields": []}
         per_time, counts = np.zeros((2, len(at), courses.places.shape[-1]))
-        sigma = SIGMA_OF_MEAN * (self.record.uncertainty.mean_abs or NOISE)
+        sigma = sigma_of(self.record)
         for number, (cloud, field, k) in enumerate(zip(self._clouds, self._fields, at, strict=True)):
             if cloud is not None:
                 found = self._bodies.distances(cloud, courses.places[k], scale)
@@ -222,6 +237,11 @@ class Measured:
             real = self.registration.scale**3 * volumes[self._at(volume.times[kept])]
             found["volumes"] = (real - wanted[:, None]) / sigma[:, None]
         return found
+
+
+def sigma_of(record: ExperimentRecord) -> float:
+    """Return the standard deviation [m] of what a record says of points."""
+    return SIGMA_OF_MEAN * (record.uncertainty.mean_abs or NOISE)
 
 
 def _times(course: Course | Any, problem: Problem) -> Array:

@@ -27,7 +27,7 @@ from rheotwin.run import scene_as_run, solver_options
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.scene.load import law_from_data, put_at
 from rheotwin.solver import RUNAWAY, check_capabilities, checked_options, find_solver
-from rheotwin.validation.calibration.measured import Measured, Score, scene_of
+from rheotwin.validation.calibration.measured import Measured, Score, scene_of, set_up, sigma_of
 from rheotwin.validation.calibration.registration import Registration, registered
 from rheotwin.validation.experiments.record import ExperimentRecord
 from rheotwin.validation.metrics.meshes import NOISE
@@ -79,11 +79,23 @@ class Evaluation:
     reason: str | None = None
     terms: dict[str, float] | None = None
     squares: float = np.inf
+    powers: tuple[float, ...] = ()
+    """Sums of squares [m2], cubes [m3] and fourth powers [m4] of the distances in S."""
 
     @property
     def shape(self) -> float:
         """S [m]."""
         return float(np.sum(self.per_time)) if self.reason is None else np.inf
+
+
+@dataclass(frozen=True)
+class CloudError:
+    """Points (P, 3) [m] of one frame of a record, as they lie in the scene, and their signed distances [m], real."""
+
+    record: str
+    time: float
+    points: Array
+    distances: Array
 
 
 def parameters_of(scene: Scene) -> tuple[Parameter, ...]:
@@ -166,6 +178,7 @@ class CalibrationProblem:
 
     def _run(self, record: ExperimentRecord, start: Scene, lanes: bool) -> _Run:
         """Return the runs of a record: its scene, what is compared, and how sets are run."""
+        start = set_up(record, start)
         registration = registered(record, build_problem(start))
         scene = scene_of(record, start, registration)
         solver = find_solver(self.solver)
@@ -209,14 +222,40 @@ class CalibrationProblem:
 
         Distances are positive outside of the body; a term of weight w counts by its square root.
         """
-        found: list[Array | None] = []
-        for scores in self._scores(self._sets(thetas), part):
-            if any(score.reason is not None for score in scores):
-                found.append(None)
-                continue
-            weighted = [(getattr(self.costs, term), part) for s in scores for term, part in (s.residuals or {}).items()]
-            found.append(np.concatenate([np.sqrt(weight) * part for weight, part in weighted if weight > 0.0]))
+        return [None if own is None else np.concatenate(own) for own in self.by_record(thetas, part)]
+
+    def by_record(self, thetas: ArrayLike, part: Part = "fit") -> list[list[Array] | None]:
+        """Return `residuals` record by record."""
+
+        def weighted(score: Score) -> Array:
+            terms = [(getattr(self.costs, term), own) for term, own in (score.residuals or {}).items()]
+            return np.concatenate([np.sqrt(weight) * own for weight, own in terms if weight > 0.0] or [np.zeros(0)])
+
+        return [
+            None if any(score.reason is not None for score in scores) else [weighted(score) for score in scores]
+            for scores in self._scores(self._sets(thetas), part)
+        ]
+
+    def cloud_errors(self, theta: ArrayLike, part: Part = "fit") -> list[CloudError]:
+        """Return how far every point of every cloud is from the surface of a set (n,); nothing without a result."""
+        (scores,) = self._scores(self._sets(theta), part)
+        found: list[CloudError] = []
+        for run, distances in zip(self._of(part), self._distances(scores, part), strict=False):
+            frames = [frame for frame in run.measured.record.frames if frame.rest is None]
+            ends = np.cumsum([len(frame.points) for frame in frames])[:-1]
+            for frame, own in zip(frames, np.split(distances, ends) if frames else [], strict=True):
+                place = run.measured.registration.place(frame.points)
+                found.append(CloudError(run.measured.record.id, frame.time, place, own))
         return found
+
+    def _distances(self, scores: Sequence[Score], part: Part) -> list[Array]:
+        """Return the signed distances [m] by record; nothing where a record has no result."""
+        if any(score.residuals is None for score in scores):
+            return []
+        return [
+            sigma_of(run.measured.record) * (score.residuals or {}).get("shapes", np.zeros(0))
+            for run, score in zip(self._of(part), scores, strict=True)
+        ]
 
     def idle(self) -> tuple[str, ...]:
         """Return the names of parameters that change nothing between their bounds, all others at their start."""
@@ -332,10 +371,13 @@ class CalibrationProblem:
             for score in scores
             for term, part in (score.residuals or {}).items()
         )
+        distances = np.abs(np.concatenate([np.zeros(0), *self._distances(scores, part)]))
+        counted = distances[distances >= NOISE]
+        powers = tuple(float(np.sum(counted**n)) for n in (2, 3, 4))
         counts, volume, force = joined("counts"), joined("volume"), joined("force")
         if not np.isfinite(total):
             return Evaluation(theta, np.inf, reason="diverged")
-        return Evaluation(theta, total, per_time, counts, volume, force, terms=terms, squares=squares)
+        return Evaluation(theta, total, per_time, counts, volume, force, None, terms, squares, powers)
 
 
 @dataclass(frozen=True)

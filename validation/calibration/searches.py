@@ -345,10 +345,11 @@ def least_squares(ask: Ask, space: Space, chance: Chance, start: Array) -> None:
     d = -(A + l diag A)^-1 (J^T r + p), A = J^T J + 1, p = x - x_start in the inner coordinates: to r^T r comes a pull
     back to the start by a standard deviation for each factor e, so that what records do not tell stays where it is.
     """
-    for at in islice(_starts(space, chance, start), STARTS):
+    starts = ((at, cost) for at in _starts(space, chance, start) if np.isfinite(cost := _cost(ask, at)))
+    for at, cost in islice(starts, STARTS):
         first = here = space.inner(at)
-        cost, normal, damping, idle = _cost(ask, at), None, 1.0, 0
-        while np.isfinite(cost) and idle < 3:
+        normal, damping, idle = None, 1.0, 0
+        while idle < 3:
             normal = normal or slopes(ask, space, here)
             if normal is None:
                 break

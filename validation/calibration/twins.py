@@ -1,17 +1,21 @@
 """Records of a scene whose laws are known: what an experiment on a model would have seen (calibration, section 10).
 
 G0 is the model itself, so that searches, metric and identifiability are tested; G1 is a continuum by finite elements of
-its own (`continuum`), that shares no code with the particles that are calibrated on it.
+its own (`continuum`), that shares no code with the particles that are calibrated on it; G2 the same with large strain,
+friction and numbers that nobody has seen.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from rheotwin.arrays import Array
 from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
@@ -23,8 +27,10 @@ from rheotwin.validation.calibration.measured import pusher_of
 from rheotwin.validation.calibration.problem import run_scene_at
 from rheotwin.validation.calibration.surface import Bodies
 from rheotwin.validation.experiments.metadata import Punch
+from rheotwin.validation.experiments.reader import read_experiment
 from rheotwin.validation.experiments.record import Course, ExperimentRecord
 from rheotwin.validation.experiments.synthetic import POINTS, Noise, from_view
+from rheotwin.validation.experiments.writer import SEALED, TRUTH
 from rheotwin.validation.run_view import RunView, tributary_weights
 
 CONTINUUM = "continuum"
@@ -87,11 +93,52 @@ def twin(
     return replace(record, path=_path(problem, pusher[1], scale), punch=Punch(release=release)), truth
 
 
+def hidden(scene: Scene, factor: float, chance: np.random.Generator) -> Scene:
+    """Return the scene with the moduli and viscosities of its laws, and what the continuum has beside them, drawn anew.
+
+    They are spread evenly in the logarithm within `factor` of those of the scene.
+    """
+
+    def drawn(table: dict[str, Any]) -> dict[str, Any]:
+        return {name: _drawn(name, value) for name, value in table.items()}
+
+    def _drawn(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return drawn(value)
+        known = isinstance(value, bool | str) or value is None or name in ("poisson", "step")
+        return value if known else float(value * factor ** chance.uniform(-1.0, 1.0))
+
+    data = scene_as_run(scene)
+    data["laws"] = drawn(data["laws"])
+    data["solvers"][CONTINUUM] = drawn(data["solvers"].get(CONTINUUM, {}))
+    return scene_from_data(data, base=scene.resolve("."), source=scene.source)
+
+
+def as_hidden(scene: Scene, folder: Path) -> Scene:
+    """Return the scene with the hidden numbers of a record: the same body, for another push."""
+    known = opened_seal(folder)["scene"]
+    data = scene_as_run(scene)
+    data["laws"] = known["laws"]
+    data["solvers"][CONTINUUM] = known["solvers"].get(CONTINUUM, {})
+    return scene_from_data(data, base=scene.resolve("."), source=scene.source)
+
+
+def opened_seal(folder: Path) -> dict[str, Any]:
+    """Return the truth of a record, which must be the one whose SHA-256 the record has."""
+    file, record = folder / SEALED / TRUTH, read_experiment(folder)
+    if not file.is_file():
+        raise RheotwinError(f"{folder}: it has no {SEALED}/{TRUTH}; ask whoever made the record")
+    if sha256(file.read_bytes()).hexdigest() != record.seal:
+        raise RheotwinError(f"{folder}: {SEALED}/{TRUTH} is not the truth whose SHA-256 the record has")
+    truth: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return truth
+
+
 def _path(problem: Problem, support: str, scale: float) -> Course | None:
     """Return how far a support moves (F, 3) [m], None if its parts move each on their own."""
     items = [item for item in problem.prescribed if item.support == support]
-    if len(items) != 1 or items[0].begin > 0.0:
-        return None
     motion = items[0].motion
-    values: Array = scale * padded(np.array([motion.at(float(time)) for time in motion.times]))
-    return None if motion.smooth else Course(motion.times.copy(), values)
+    ways = np.array([[item.motion.at(float(time)) for time in motion.times] for item in items])
+    if items[0].begin > 0.0 or motion.smooth or np.any(ways != ways[0]):
+        return None
+    return Course(motion.times.copy(), scale * padded(ways[0]))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.executor import opened
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.validation.calibration import CalibrationProblem, Parameter, twin
+from rheotwin.validation.calibration.campaign import search
+from rheotwin.validation.calibration.twins import hidden
 from rheotwin.validation.checks.check import Values, check
 from rheotwin.validation.checks.pushed_lattice import CAPTURED, DEPTH, RELEASE, STOP, TIMES, Printed, scene
 from rheotwin.validation.checks.running import FLOOR, Data, box_scene, path
@@ -57,15 +61,32 @@ LARGE = {
 ROUNDS, CLOSER = 4, 0.2
 """Grids of the search, and how much of its width the next one has on either side of the best."""
 PLACES = ("laws.core.voigt_viscosity", "laws.core.series_viscosity")
+LAYERED = (
+    *((place, 20.0) for place in PLACES),
+    ("laws.surface.young", 100.0),
+    *((place.replace("core", "surface"), 20.0) for place in PLACES),
+)
+"""What is found of core and surface, K of the core given, and lower bounds; the upper ones are those of the papers."""
+BUDGET, SEEDS = 120, range(5)
+"""Evaluations of each search of P5, and its seeds."""
 
 
-def truth() -> Scene:
+def truth(cells: Sequence[int] = CELLS, **options: object) -> Scene:
     """Return the real dough under the kinematics KF, of twice the lengths of the virtual one."""
     top = {"x": [0.0399, 0.0601], "z": [0.0599, 0.0601]}
     motion = path((0.0, STOP), [[0.0] * 3, [0.0, 0.0, -0.02 * DEPTH]])
     punch = {"body": "block", "where": {"box": top}, "motion": motion, "until": RELEASE}
     more: Data = {"cell": "hex", "mass": 0.864, "duration": 4.0, "supports": FLOOR | {"punch": punch}}
-    return scene_from_data(box_scene(LAW, size=SIZE, cells=CELLS, **more))
+    more["solvers"] = {"continuum": options}
+    return scene_from_data(box_scene(LAW, size=SIZE, cells=list(cells), **more))
+
+
+@cache
+def blind_record() -> ExperimentRecord:
+    """Return what was seen of G2: large strain, friction, all numbers drawn within a factor of 2."""
+    scene = truth((20, 4, 5), step=0.05, branch=300.0, friction={"floor": 0.5, "punch": 0.4})
+    drawn = hidden(scene, 2.0, np.random.default_rng(1))
+    return twin(drawn, "continuum", TIMES, noise=Noise(force=0.0, volume=0.0), points=CAPTURED)[0]
 
 
 @cache
@@ -83,20 +104,27 @@ def truth_volumes() -> Values:
     return found | {"F(3.3)/F(1.0)": float(force[1] / force[0])}
 
 
-def problem_of_model(model: Model) -> CalibrationProblem:
-    """Return the calibration of one law on the record; the punch is a centimetre of the virtual body wide."""
-    data = scene(Printed((STIFFNESS, 510.0, 3470.0), cell=model.cell, large=model.large))
+def problem_of_model(model: Model, seen: ExperimentRecord | None = None, *, layers: bool = False) -> CalibrationProblem:
+    """Return the calibration of one law, or of one in the core and one at the surface (`layers`), on a record.
+
+    The punch is a centimetre of the virtual body wide.
+    """
+    core = STIFFNESS, 510.0, 3470.0
+    printed = Printed(core, core if layers else None, cell=model.cell, large=model.large)
+    data = scene(printed)
     data["supports"]["punch"]["where"]["box"]["x"] = [2.0 - 1e-6, 3.0 + 1e-6]
     data["bodies"]["block"]["law"] = "core"
-    data["solvers"] = {"truss": {"match": "edge", **model.options}}
-    return CalibrationProblem(
-        scene_from_data(data), "truss", [record()], [Parameter(place, place, 1e-3, 1e8, 1e3) for place in PLACES]
-    )
+    surface = {"surface_laws": {"block": "surface"}} if layers else {}
+    data["solvers"] = {"truss": {"match": "edge", **surface, **model.options}}
+    wide = [Parameter(place, place, 1e-3, 1e8, 1e3) for place in PLACES]
+    printed_bounds = [Parameter(place, place, low, 20_000.0, 2_000.0) for place, low in LAYERED]
+    records = [record() if seen is None else seen]
+    return CalibrationProblem(scene_from_data(data), "truss", records, printed_bounds if layers else wide)
 
 
-def least_shape(model: Model, low: Array, high: Array, points: int) -> float:
+def least_shape(model: Model, low: Array, high: Array, points: int, seen: ExperimentRecord | None = None) -> float:
     """Return the least S [cm] over the logarithms of C1/K and C2/K, by grids that close in."""
-    problem, best = problem_of_model(model), np.inf
+    problem, best = problem_of_model(model, seen), np.inf
     for _ in range(ROUNDS):
         axes = [np.linspace(*ends, points) for ends in zip(low, high, strict=True)]
         grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
@@ -112,17 +140,44 @@ def calibrated_shapes() -> Values:
     return {name: least_shape(model, low, high, 12) for name, model in SMALL.items()}
 
 
+def calibrated_extra_forces() -> Values:
+    """Compute the same with extra internal forces, which run set after set."""
+    extra = Model({"forces": {"extra": {}}})
+    return {"6x4x6 M3E": least_shape(extra, np.log([0.05, 1.5]), np.log([0.3, 8.0]), 5)}
+
+
 def calibrated_fine_shapes() -> Values:
     """Compute the same of finer lattices and trusses."""
     low, high = np.log([0.02, 0.8]), np.log([2.0, 8.0])
     return {name: least_shape(model, low, high, 8) for name, model in LARGE.items()}
 
 
+def blind() -> Values:
+    """Compute how S of models of 11 x 7 x 11 particles compare on a body that nobody knows."""
+    low, high = np.log([0.005, 0.8]), np.log([1.0, 8.0])
+    names = ("lattice+global", "lattice", "truss")
+    first, second, third = (least_shape(LARGE[name], low, high, 8, blind_record()) for name in names)
+    return {"lattice over lattice+global": second / first, "truss over lattice": third / second}
+
+
+def lattice_against_truss() -> Values:
+    """Compute P5: S of lattice and truss, five parameters each, at equal budget over the same seeds."""
+    shapes = {}
+    with opened("lanes") as workers:
+        for name in ("lattice", "truss"):
+            runs = search(problem_of_model(LARGE[name], layers=True), "least-squares", BUDGET, workers, seeds=SEEDS)
+            shapes[name] = [run.best.shape for run in runs]
+    return {"least S of the truss over S of the lattice's worst seed": min(shapes["truss"]) / max(shapes["lattice"])}
+
+
 _check = partial(check, solvers=("truss",))
 CHECKS = {
     "continuum_twin": (
         _check("calibration.A7", truth_volumes, name="truth-volumes"),
+        _check("calibration.G2", blind, name="blind-body"),
+        _check("calibration.P5", lattice_against_truss, name="lattice-against-truss"),
         _check("calibration.G1", calibrated_shapes, name="calibrated-shapes"),
+        _check("calibration.G1/extra-forces", calibrated_extra_forces, name="calibrated-extra-forces"),
         _check("calibration.G1/fine", calibrated_fine_shapes, name="calibrated-fine-shapes"),
     )
 }

@@ -72,12 +72,17 @@ COOK_REFERENCE: dict[str, tuple[float | None, ...]] = {row: _printed(row) for ro
 TOLERANCE = catalogue()[identity("MINI")].quantities[0].tolerance
 
 
+def cook_points(unit: Array) -> Array:
+    """Return places [m] in the panel of places (N, 2) in the unit square."""
+    x, y = unit.T
+    return np.stack([WIDTH * x, LEFT * x + y * (LEFT + (HIGH - LOW - LEFT) * x)], axis=1)
+
+
 def cook_mesh(squares: int, cell: str = "triangle") -> Any:
     """Return the panel of `squares` x `squares` cells [m]: "quad", "triangle" (SE-NW diagonals) or "crossed"."""
     ticks = np.linspace(0.0, 1.0, squares + 1)
     unit = triangle_grid(ticks, ticks) if cell == "triangle" else quad_grid(ticks, ticks)
-    x, y = unit.p
-    points = np.array([WIDTH * x, LEFT * x + y * (LEFT + (HIGH - LOW - LEFT) * x)])
+    points = cook_points(unit.p.T).T
     if cell != "crossed":
         return build_mesh(cell, points, unit.t)
     middle = points.shape[1] + np.arange(unit.t.shape[1])

@@ -19,11 +19,12 @@ from rheotwin.arrays import Array
 from rheotwin.constraints import Motion
 from rheotwin.fem.model import Load, Model, build_model
 from rheotwin.fem.options import FemOptions
+from rheotwin.fem.refine import refined_problem
 from rheotwin.fem.state import State
 from rheotwin.fem.steppers import make_stepper
 from rheotwin.materials import GeneralizedMaxwell, Moduli
 from rheotwin.problem import Problem
-from rheotwin.validation.checks.check import Check, Curve, Measurement, check
+from rheotwin.validation.checks.check import Check, Curve, Measurement, Values, check
 from rheotwin.validation.checks.running import (
     ELASTIC,
     RHEOLOGICAL,
@@ -32,8 +33,11 @@ from rheotwin.validation.checks.running import (
     last_order,
     named,
     orders,
+    path,
     problem_of,
+    run_to,
     side,
+    start,
 )
 from rheotwin.validation.closed_forms import SaturatingTime, SineField, ThickCylinder
 
@@ -235,6 +239,54 @@ def cylinder() -> Measurement:
     return Measurement(values, {"largest error": order}, curves)
 
 
+def widened_ring() -> tuple[Data, float]:
+    """Return a ring of radii .1 and 1 driven from inside, and its energy [J]: u = A r + B/r, no stress outside."""
+    inner, outer, height, moved = 0.1, 1.0, 0.2, 1e-3
+    supports = {
+        "inner": side("left", fix=["x"], motion=path([0.0, END], [[0.0, 0.0], [moved, 0.0]])),
+        "low": side("bottom", fix=["y"]),
+        "up": side("top", fix=["y"]),
+    }
+    size, place = [outer - inner, height], [inner, 0.0]
+    more: Data = {"origin": place, "cell": "triangle", "plane": "axisymmetric", "supports": supports}
+    data = box_scene(ELASTIC, cells=[4, 1], size=size, duration=END, **more)
+    bulk, shear = (problem_of(data).bodies[0].law.channel(name).equilibrium for name in ("bulk", "shear"))
+    b = moved / (inner * shear / ((bulk + shear / 3.0) * outer**2) + 1.0 / inner)
+    return data, 2.0 * np.pi * inner * height * shear * b * (inner**-2 - outer**-2) * moved
+
+
+def pressed_column() -> tuple[Data, float]:
+    """Return a column that its weight presses between smooth walls, and its energy [J]: s = rho g (H - z)."""
+    walls = {
+        name: side(name, fix=["x" if name in ("left", "right") else "y"]) for name in ("left", "right", "front", "back")
+    }
+    supports = {"low": side("bottom", fix=["z"]), **walls}
+    more: Data = {"cell": "tet", "pattern": "six", "density": 2.0, "gravity": [0.0, 0.0, -9.0], "supports": supports}
+    data = box_scene(ELASTIC, cells=[2, 2, 4], size=[0.5, 0.5, 1.0], duration=END, **more)
+    bulk, shear = (problem_of(data).bodies[0].law.channel(name).equilibrium for name in ("bulk", "shear"))
+    return data, (2.0 * 9.0) ** 2 * 0.25 / (6.0 * (bulk + 4.0 * shear / 3.0))
+
+
+def refined_until() -> Values:
+    """Compute what refinement leaves of closed forms, and its estimate of that over what it is."""
+    found: dict[str, float] = {}
+    for name, (data, energy), order, goal in (
+        ("ring, order 1", widened_ring(), 1, 1.0),
+        ("ring, order 2", widened_ring(), 2, 1.0),
+        ("column, order 1", pressed_column(), 1, 0.1),
+    ):
+        options = FemOptions(order=order, stepper="static", step=END, refine=f"until {goal} %")  # type: ignore[arg-type]
+        problem = refined_problem(problem_of(data), options)
+        stored = run_to(start(problem, order=order, stepper="static", step=END), END).energy()["stored"]
+        assert problem.refinement is not None
+        error = abs(stored / energy - 1.0)
+        found |= {
+            f"{name}: error": error,
+            f"{name}: estimate over error": problem.refinement["estimated_error"] / error,
+        }
+    return found
+
+
 _QUADRATIC = {"order": 2, "stepper": "quasi-static"}
 CHECKS = {
     # A new element or stepper is one line here, and an entry of the catalogue.
@@ -253,4 +305,5 @@ CHECKS = {
     "cylinder": (
         check("fem.R14", cylinder, name="thick-cylinder", covers=("T5", "A2"), options=_QUADRATIC, quick=True),
     ),
+    "refinement": (check("fem.size.refined", refined_until, name="refined-until", quick=True),),
 }

@@ -44,11 +44,12 @@ class Printed(NamedTuple):
     local: bool = False
     cell: str = "hex"
     large: bool = False
+    extra: bool = False
 
     @property
     def options(self) -> Data:
         """Options of the solver; half elements without numbers of their own have half of those of the others."""
-        found: Data = {"local_volume": self.local}
+        found: Data = {"local_volume": self.local, "forces": {"extra": {}} if self.extra else {}}
         if self.surface is not None:
             found["surface_laws"] = {"block": "surface"}
         if self.inside is not None:
@@ -197,6 +198,7 @@ def twin() -> Values:
 
 _FITTED = ("R2 M1", "R8 M2", "R12 lattice")
 _OTHERS = ("R3 M1", "R7 RA", "R7 GA", "R12 truss")
+_EXTRA = ("R2 M3E", "R3 M3E")
 _MISSED = ("R2 M2", "R3 M2", "R8 M2'", "R9 M2", "R12 lattice + local")
 
 _check = partial(check, solvers=("truss",))
@@ -205,6 +207,7 @@ CHECKS = {
         _check("calibration.A3", lambda: volumes(*_FITTED), name="pushed-volumes"),
         _check("calibration.A3.implicit", by_both_rules, name="pushed-volume-implicit"),
         _check("calibration.KF", lambda: volumes(*_OTHERS), name="pushed-volumes-others"),
+        _check("calibration.KF/extra-forces", lambda: volumes(*_EXTRA), name="pushed-volumes-extra"),
         _check("calibration.KF/not-reproduced", lambda: volumes(*_MISSED), name="pushed-volumes-local"),
         _check("calibration.A4", same_shape, name="scale-of-a-law", quick=True),
         _check("calibration.A5", twin, name="twin", quick=True),

@@ -27,9 +27,9 @@ from rheotwin.validation.references.catalogue import ORDER
 
 MODULES = (
     "matrices", "bar", "vibration", "scenes", "seed_shear", "manufactured", "cook", "incompressible", "turning",
-    "contact", "continuum_particles", "lattices", "edges", "presses", "identification", "fitting", "pushed_lattice",
-    "populations", "continuum_twin", "circuit", "parts", "intervals", "cube", "beam", "ecoflex", "records", "pieces",
-    "shape", "repeats",
+    "large", "contact", "continuum_particles", "lattices", "edges", "presses", "identification", "fitting",
+    "pushed_lattice", "populations", "continuum_twin", "circuit", "parts", "intervals", "cube", "beam", "ecoflex",
+    "bodies", "records", "pieces", "shape", "slave", "dough", "repeats",
 )  # fmt: skip
 """Modules that hold `CHECKS` by theme; a new one is one more name here."""
 

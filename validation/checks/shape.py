@@ -92,7 +92,7 @@ def spurious(rate: float, column: str) -> tuple[float, float]:
     """Return the median over orientations of mean and largest alpha [1/s2] of a bouncing cube."""
     share, passes = COLUMNS[column]
     options: Data = {"rotation": "paper", "passes": passes, "step": share * STEPS[rate], "damping": 0.0}
-    simulation = start(bouncing_cubes(rate, CUBES), "local-shape", spurious_turns=True, **options)
+    simulation: Any = start(bouncing_cubes(rate, CUBES), "local-shape", spurious_turns=True, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rounds of impulses, in cubes that one pass spins up
         run_to(simulation, SECONDS)
@@ -216,7 +216,7 @@ HARDNESS = {"soft": (200.0, 4.0), "stiff": (2000.0, 13.0)}
 
 def dropped() -> Values:
     """Compute F4."""
-    found: Values = {}
+    found: dict[str, float] = {}
     for name, (young, viscosity) in HARDNESS.items():
         law = {"model": "voigt", "young": young, "viscosity": viscosity, "poisson": 0.0}
         scene = box_scene(law, cells=[3] * 3, size=[6.0] * 3, cell="hex", equal_mass=64.0, **DROP)

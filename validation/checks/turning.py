@@ -9,7 +9,9 @@ from scipy.spatial.transform import Rotation
 
 from rheotwin.arrays import Array
 from rheotwin.fem.finite.body import DESCRIPTIONS, FinitePart
+from rheotwin.fem.finite.channels import ChannelLaw
 from rheotwin.fem.finite.kinematics import element_geometry, stress_tensor
+from rheotwin.fem.space import vector_basis
 from rheotwin.materials import Channel
 from rheotwin.scene import scene_from_data
 from rheotwin.validation.checks.check import Values, check
@@ -45,8 +47,9 @@ def distorted_part(description: str, law: Data) -> tuple[FinitePart, Array]:
     """Return a distorted cube of tets in one of the descriptions of large motion, and its points (N, 3) [m]."""
     problem = distorted_problem("tet", law)
     kinematics, measure = DESCRIPTIONS[description]
-    elements = kinematics(element_geometry(problem.bodies[0].mesh, "tet"))
-    return FinitePart("block", elements, measure, *channels(law)), problem.points
+    elements = kinematics(element_geometry(vector_basis(problem.bodies[0].mesh, "tet")))
+    bulk, shear = channels(law)
+    return FinitePart("block", elements, measure, bulk, ChannelLaw(measure, shear, bulk.viscosity)), problem.points
 
 
 def turned_stress() -> float:

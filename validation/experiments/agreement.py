@@ -19,7 +19,7 @@ from rheotwin.validation.metrics import (
     surface_of,
     transfer,
 )
-from rheotwin.validation.run_view import RunView, bodies_with_volume, force_sources, vector
+from rheotwin.validation.run_view import RunView, bodies_with_volume, vector
 
 BODY_TOLERANCE = 0.01
 """Difference of bounding boxes, as a share of their diagonal, above which bodies are not the same."""
@@ -120,7 +120,7 @@ def _rms(lengths: Array) -> float:
 
 
 def _force(run: RunView, record: ExperimentRecord, tool: str | None) -> float | None:
-    sources = force_sources(run.probes)
+    sources = run.pushers
     if record.force is None or not sources:
         return None
     kind, name = next((source for source in sources if source[1] == tool), sources[0])

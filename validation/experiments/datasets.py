@@ -2,6 +2,7 @@
 
 Truth cube: 343 beads in a silicone cube under four compressions (Apache-2.0, opensurgsim).
 Clamped beam: a silicone cantilever let go under its weight, with and without 52 g at its tip (MIT, ETH Zurich).
+Clay: lumps poked by a robot, shapes before and after (MIT, Yang, Ji, Lai 2025).
 Ecoflex: silicone cylinders compressed by two thirds of their height (CC BY 4.0, Dawood et al. 2026).
 OCA shear: a soft adhesive layer, ramps and holds at four rates and one long ramp (MIT, Zhao).
 Silicone indentation: ramp, hold and recovery at nearly no force (GPL-3.0: keep apart from the package).
@@ -192,6 +193,11 @@ def _alignment(markers: Array, target: Array) -> tuple[Array, Array]:
     matrix = np.asarray(turn.as_matrix())
     return matrix, np.asarray(target.mean(axis=0) - matrix @ markers.mean(axis=0))
 
+
+CLAY = "clay-poking"
+CLAY_TOOLS = ("cylinder", "rectangle", "round")
+CLAY_TRIALS = tuple((motion, tool, trial) for motion in (1, 2) for tool in CLAY_TOOLS for trial in (0, 1))
+"""Pushes of 15 and 20 mm with each tool, two lumps each; `bodies` reads them."""
 
 ECOFLEX = "ecoflex-compression"
 ECOFLEX_DIAMETER, ECOFLEX_HEIGHT = 0.050, 0.030

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.scene.base import Axis, Number, SceneModel
+from rheotwin.scene.calibrate import Place
 from rheotwin.scene.units import SI_VALUE
 
 GRAVITY = 9.80665
@@ -154,6 +155,8 @@ class Metadata(SceneModel):
     frames: tuple[FramePart, ...] = ()
     noise: Uncertainty = Uncertainty()
     seal: SealPart | None = None
+    setup: dict[Place, Any] = Field(default_factory=dict)
+    """What of a scene is of this experiment, in SI units: values or tables by their dotted places; files lie here."""
     files: dict[str, Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]] = Field(default_factory=dict)
     """Hashes of the tables, by their names."""
 

@@ -183,6 +183,9 @@ def read_experiment(folder: str | Path) -> ExperimentRecord:
         source=data.source,
         notes=data.notes,
         seal=None if data.seal is None else data.seal.sha256,
+        setup={
+            key: str((place / value).resolve()) if key.endswith(".path") else value for key, value in data.setup.items()
+        },
     )
     if not frames and record.force is None and record.volume is None:
         raise RheotwinError(

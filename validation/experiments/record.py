@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rheotwin.arrays import Array
 from rheotwin.validation.experiments.metadata import Punch, Specimen, Uncertainty
@@ -59,7 +61,7 @@ class ExperimentRecord:
     """One experiment: body, path of the punch, force on it, volume, clouds or fields over time, uncertainty.
 
     `path` is how far the punch has moved from where it began, `force` what it exerted on the body, `seal` the hash of a
-    synthetic truth.
+    synthetic truth. `setup` says what of a scene is of this experiment, by its dotted place: its body's mesh, its tool.
     """
 
     id: str
@@ -75,6 +77,7 @@ class ExperimentRecord:
     source: str = ""
     notes: str = ""
     seal: str | None = None
+    setup: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def points(self) -> int:

@@ -26,7 +26,6 @@ from rheotwin.validation.run_view import (
     RunView,
     bodies_with_volume,
     body_grid,
-    force_sources,
     names_with,
     vector,
     view_of,
@@ -123,7 +122,8 @@ def from_run(
     Points, `points` in total, lie on the deformed surface, spread evenly by area, not on the floor or under a tool,
     each moved along the normal by N(0, sigma), sigma = sqrt(pi/2) `noise.points`. With `tracked` they are nodes of the
     body with known rest positions, moved in every direction. `times` [s] default to four over the run's frames;
-    `tool` is the one whose force and path are kept, by default the first. The same seed gives the same record.
+    `tool` is the one whose force and path are kept, by default the first that moves. The same seed gives the
+    same record.
     """
     from rheotwin.record import open_record
 
@@ -232,7 +232,7 @@ def _tool(
     run: RunView, wanted: str | None, chance: np.random.Generator, noise: Noise
 ) -> tuple[str | None, Course | None, Course | None]:
     """Return the name of the tool, its path and the force it exerts with its error, None where nothing is probed."""
-    sources = force_sources(run.probes)
+    sources = run.pushers
     names = [name for _, name in sources]
     if wanted is not None and wanted not in names:
         raise RheotwinError(

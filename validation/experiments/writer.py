@@ -14,6 +14,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
+from rheotwin.validation.baselines.files import toml
 from rheotwin.validation.experiments.metadata import METADATA, SCHEMA
 from rheotwin.validation.experiments.reader import FORCE, LOAD, MOMENT, NORMAL, PATH, REST, TURN, VOLUME, XYZ
 from rheotwin.validation.experiments.record import Course, ExperimentRecord, Frame
@@ -123,6 +124,8 @@ def _metadata(record: ExperimentRecord, frames: list[str], tables: dict[str, str
         lines += ["", "[[frames]]", *_pairs({"file": name, "t": frame.time, "phase": frame.phase})]
         lines += _pairs({"faces": frame.faces, "mirrored": frame.mirrored})
     lines += ["", "[noise]", *_pairs(record.uncertainty.model_dump(exclude={"model"}))]
+    if record.setup:
+        lines += ["", "[setup]", *(f"{json.dumps(place)} = {toml(value)}" for place, value in record.setup.items())]
     if record.seal is not None:
         lines += ["", "[seal]", *_pairs({"sha256": record.seal})]
     hashes = {name: f"sha256:{sha256(text.encode()).hexdigest()}" for name, text in tables.items()}

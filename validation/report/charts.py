@@ -17,7 +17,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#3
 """Okabe and Ito's colours, told apart with any colour vision; dark on white first."""
 DASHES = ("-", "--", "-.", ":")
 """Line styles, so that lines differ in black and white too."""
-KNOWN = ("fem", "truss", "shear-volume", "fixed-point", "local-shape")
+KNOWN = ("fem", "truss", "shear-volume", "fixed-point", "local-shape", "slave")
 """Solvers that always have the first colours."""
 PALEST = 0.6
 """How much white the colour of a solver's coarsest mesh has; the finest has none."""

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NAME = "calibrate"
 HELP = "find numbers of a scene from experiments: shapes, forces, volumes, fields (intervals, prediction, scene)"
 EVALUATIONS, RESULT, SCENE = "evaluations.jsonl", "calibration.json", "calibrated.toml"
+MODELS, MAPS, CLOUDS = "models.csv", "errors.png", "errors"
+BASE = "the scene"
+"""The name of what the scene says, beside those of `--against`."""
 COSTS = ("shapes", "forces", "volumes", "fields")
 SEARCH = "least-squares"
 
@@ -51,6 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="least-squares (default), nelder-mead, cma, differential-evolution, genetic, ..",
     )
     parser.add_argument("--seeds", type=whole_number, default=5, metavar="N", help="searches at once; default: 5")
+    parser.add_argument(
+        "--against",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar="PLACE=VALUE",
+        help="calibrate the scene with these changes too, with the same parameters, records, seeds and budget: one "
+        "more model of the table and the error maps; repeatable: --against bodies.dough.cell=tet",
+    )
     parser.add_argument("--executor", default="lanes", help=executor.HELP)
     parser.add_argument("--output", type=Path, help="folder of the result; default: runs/calibrate-SCENE")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing calibration")
@@ -63,36 +75,78 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Read and check everything, search, write the result."""
-    from rheotwin.scene import load_scene
+    from rheotwin.record.atomic import write_text
+    from rheotwin.sweep import written
+    from rheotwin.validation.calibration.campaign import check
     from rheotwin.validation.calibration.problem import CalibrationProblem
+    from rheotwin.validation.calibration.result import model_rows, sentences
     from rheotwin.validation.experiments.reader import read_experiment
 
-    settings = parse_settings(args.set)
+    folders: dict[Part, list[Path]] = {"fit": args.records, "validate": args.validate, "predict": args.predict}
+    records = {part: [read_experiment(folder) for folder in listed] for part, listed in folders.items()}
+    parts = [part for part, listed in records.items() for _ in listed]
+    everything = [record for listed in records.values() for record in listed]
+    folder = args.output or Path("runs") / f"calibrate-{args.scene.stem}"
+    models: dict[str, CalibrationProblem] = {}
+    for changes in ([], *args.against):
+        scene = _scene(args, changes)
+        problem = CalibrationProblem(scene, args.solver, everything, costs=_costs(args.costs), parts=parts)
+        if not models:
+            _check_folder(folder, overwrite=args.overwrite, go_on=args.go_on)
+        if idle := problem.idle():
+            raise RheotwinError(f"calibrate.{idle[0]}: changes nothing between its bounds; leave it out of [calibrate]")
+        check(problem, args.search, args.budget)
+        models[" ".join(changes) or BASE] = problem
+    found: dict[str, Result] = {}
+    with executor.opened(args.executor) as workers:
+        for number, (name, problem) in enumerate(models.items()):
+            if not args.quiet:
+                for one, way, lies in zip(everything, problem.ways, problem.registrations, strict=True):
+                    print(f"{one.id}, {name}: {way}; {lies.sentence()}", file=sys.stderr)
+            if args.against and not args.json:
+                print(f"{name}:")
+            own = folder / f"against-{number}" if number else folder
+            identity = _identity(problem.scene, args.solver, folders, args.costs)
+            found[name] = _report(args, problem, records, _search(args, problem, workers, own, identity), own)
+    _map(folder, {name: (problem, found[name]) for name, problem in models.items()})
+    if args.json:
+        data = {name: one.to_data() for name, one in found.items()}
+        print(json.dumps({"models": data} if args.against else data[BASE], indent=2))
+    elif args.against:
+        _print_models(found)
+    if args.against:
+        rows = zip(model_rows(found), found.values(), strict=True)
+        write_text(folder / MODELS, written([row | {"remarks": "; ".join(sentences(one))} for row, one in rows]))
+    return EXIT_OK
+
+
+def _scene(args: argparse.Namespace, changes: list[str]) -> Scene:
+    """Return the scene to calibrate, with changes of one model."""
+    from rheotwin.scene import load_scene
+
+    settings = parse_settings([*args.set, *changes])
     settings.only_for(args.solver)
     scene = load_scene(args.scene, settings.scene).with_case(args.case)
-    own = {**scene.solvers.get(args.solver, {}), **settings.options.get(args.solver, {})}
-    scene = scene.model_copy(update={"solvers": {**scene.solvers, args.solver: own}})
     if not scene.calibrate:
         raise RheotwinError(
             f"{args.scene}: it does not say what to find; mark a number, for example: [calibrate] "
             '"laws.dough.young" = { low = 100.0, high = 3000.0 }'
         )
-    folders: dict[Part, list[Path]] = {"fit": args.records, "validate": args.validate, "predict": args.predict}
-    records = {part: [read_experiment(folder) for folder in listed] for part, listed in folders.items()}
-    parts = [part for part, listed in records.items() for _ in listed]
-    everything = [record for listed in records.values() for record in listed]
-    problem = CalibrationProblem(scene, args.solver, everything, costs=_costs(args.costs), parts=parts)
-    folder = args.output or Path("runs") / f"calibrate-{args.scene.stem}"
-    _check_folder(folder, overwrite=args.overwrite, go_on=args.go_on)
-    if idle := problem.idle():
-        raise RheotwinError(f"calibrate.{idle[0]}: changes nothing between its bounds; leave it out of [calibrate]")
-    if not args.quiet:
-        for one, way, lies in zip(everything, problem.ways, problem.registrations, strict=True):
-            print(f"{one.id}: {way}; {lies.sentence()}", file=sys.stderr)
-    identity = _identity(scene, args.solver, folders, args.costs)
-    with executor.opened(args.executor) as workers:
-        found = _search(args, problem, workers, folder, identity)
-    return _report(args, problem, records, found, folder)
+    own = {**scene.solvers.get(args.solver, {}), **settings.options.get(args.solver, {})}
+    return scene.model_copy(update={"solvers": {**scene.solvers, args.solver: own}})
+
+
+def _map(folder: Path, models: Mapping[str, tuple[CalibrationProblem, Result]]) -> None:
+    """Write error maps of all clouds that were fitted: a picture, and points for ParaView."""
+    from rheotwin.validation.report.clouds import error_maps, write_clouds
+
+    maps = {}
+    for number, (name, (problem, found)) in enumerate(models.items()):
+        if clouds := problem.cloud_errors(found.theta):
+            maps[name if len(models) > 1 else ""] = clouds
+            write_clouds((folder / f"against-{number}" if number else folder) / CLOUDS, clouds)
+    if maps:
+        (folder / MAPS).write_bytes(error_maps(maps).png)
 
 
 def _costs(text: str) -> Costs:
@@ -151,9 +205,8 @@ def _search(
     folder: Path,
     identity: Mapping[str, str],
 ) -> list[Found]:
-    from rheotwin.validation.calibration.campaign import Store, check, search
+    from rheotwin.validation.calibration.campaign import Store, search
 
-    check(problem, args.search, args.budget)
     if not args.go_on:
         (folder / EVALUATIONS).unlink(missing_ok=True)
     store = Store(folder / EVALUATIONS, identity)
@@ -191,7 +244,7 @@ def _report(
     records: Mapping[Part, list[ExperimentRecord]],
     found: list[Found],
     folder: Path,
-) -> int:
+) -> Result:
     """Write result and scene, print both in short."""
     from rheotwin.record.atomic import write_text
     from rheotwin.validation.calibration.result import result, scene_text, sentences
@@ -201,12 +254,27 @@ def _report(
     remark = "\n".join([f"calibrated by {args.search}, {args.budget} evaluations a seed", *said])
     write_text(folder / SCENE, scene_text(problem.with_parameters(all_of_it.theta), remark))
     write_text(folder / RESULT, json.dumps(all_of_it.to_data(), indent=2))
-    if args.json:
-        print(json.dumps(all_of_it.to_data(), indent=2))
-    else:
+    if not args.json:
         _print(all_of_it, said)
         print(f"calibrated scene: {folder / SCENE}")
-    return EXIT_OK
+    return all_of_it
+
+
+def _print_models(models: Mapping[str, Result]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rheotwin.validation.calibration.result import model_rows
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    rows = model_rows(models)
+    for name in rows[0]:
+        table.add_column(escape(name), overflow="fold")
+    for row in rows:
+        table.add_row(*(f"{item:.5g}" if isinstance(item, float) else escape(str(item)) for item in row.values()))
+    console = Console(highlight=False)
+    (console if console.is_terminal else Console(highlight=False, width=160)).print(table)
 
 
 def _print(found: Result, said: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`rheotwin experiment`: check a record of an experiment, make a synthetic one of a run, hold a run against one."""
+"""`rheotwin experiment`: check a record, make one of a run or of a real data set, hold a run against one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rheotwin.cli.run import add_set_argument, parse_settings
 from rheotwin.errors import RheotwinError
 
 if TYPE_CHECKING:
@@ -15,16 +16,26 @@ if TYPE_CHECKING:
     from rheotwin.validation.experiments.record import ExperimentRecord
 
 NAME = "experiment"
-HELP = "check a record of an experiment, make a synthetic one of a run, or hold a run against one"
+HELP = "check a record of an experiment, make one of a run or a real data set, or hold a run against one"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the three tasks and their arguments."""
+    """Declare the tasks and their arguments."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     check = tasks.add_parser("check", help="read a record and say what is in it and what it cannot tell")
     check.add_argument("folder", metavar="DIR", type=Path, help="folder of an experiment record (record.toml)")
     make = tasks.add_parser("synthesize", help="make the record of an experiment on the body of a run, with noise")
-    make.add_argument("run", metavar="RUN", type=Path, help="record folder of a run, best of a fine one")
+    make.add_argument(
+        "run",
+        metavar="RUN",
+        type=Path,
+        help="record folder of a run, best of a fine one; or a scene file, computed as a continuum of its own",
+    )
+    make.add_argument(
+        "--hide", type=float, metavar="F", help="of a scene: draw its numbers anew within the factor F, and seal them"
+    )
+    make.add_argument("--hide-as", type=Path, metavar="DIR", help="of a scene: the hidden numbers of that record again")
+    add_set_argument(make)
     make.add_argument("--output", metavar="DIR", type=Path, required=True, help="folder of the new record")
     make.add_argument("--seed", type=int, required=True, help="seed of the noise; the same gives the same record")
     make.add_argument(
@@ -38,8 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--times", metavar="S,S,..", help="times of the clouds [s]; default: four over the run")
     make.add_argument("--points", type=int, default=15_000, metavar="N", help="points in total; default: %(default)s")
     make.add_argument("--tracked", action="store_true", help="inner points with known rest positions, like beads")
-    make.add_argument("--tool", metavar="NAME", help="whose path and force are kept; default: the first")
+    make.add_argument("--tool", metavar="NAME", help="whose path and force are kept; default: what moves")
     make.add_argument("--overwrite", action="store_true", help="replace an earlier record in the folder")
+    real = tasks.add_parser("convert", help="make the record of a real body from a data set (docs/calibration.md)")
+    real.add_argument(
+        "name", metavar="NAME", help="which: clay-1-round-0, cube-1, beam-gravity_a, ..; a wrong one lists all"
+    )
+    real.add_argument("--output", metavar="DIR", type=Path, required=True, help="folder of the new record")
+    real.add_argument("--overwrite", action="store_true", help="replace an earlier record in the folder")
+    unseal = tasks.add_parser("unseal", help="after all else: check the seal of a record and show the truth")
+    unseal.add_argument("folder", metavar="DIR", type=Path, help="folder of an experiment record with its sealed/")
     hold = tasks.add_parser("compare", help="say how far a run is from an experiment")
     hold.add_argument("folder", metavar="DIR", type=Path, help="folder of an experiment record")
     hold.add_argument(
@@ -49,14 +68,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="record folders of runs of the same body; those of one solver on several meshes give its uncertainty",
     )
-    hold.add_argument("--tool", metavar="NAME", help="whose force is compared; default: the first")
-    for task in (check, make, hold):
+    hold.add_argument("--tool", metavar="NAME", help="whose force is compared; default: what moves")
+    for task in (check, make, real, unseal, hold):
         task.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
     """Carry out the task."""
-    about = {"check": _check, "synthesize": _synthesize, "compare": _compare}[args.task](args)
+    tasks = {"check": _check, "synthesize": _synthesize, "convert": _convert, "unseal": _unseal, "compare": _compare}
+    about = tasks[args.task](args)
     if args.json:
         print(json.dumps(about, indent=2))
     else:
@@ -77,17 +97,53 @@ def _synthesize(args: argparse.Namespace) -> dict[str, Any]:
 
     check_target(args.output, overwrite=args.overwrite)
     noise = Noise(args.noise, args.force_noise, args.volume_noise, args.clock_noise)
-    record, truth = from_run(
-        args.run,
-        noise=noise,
-        seed=args.seed,
-        times=_times(args.times),
-        points=args.points,
-        tracked=args.tracked,
-        tool=args.tool,
-    )
+    about: dict[str, Any] = {"noise": noise, "seed": args.seed, "points": args.points, "tracked": args.tracked}
+    if args.run.is_file():
+        record, truth = _of_scene(args, about)
+    elif args.set or args.hide is not None or args.hide_as is not None:
+        raise RheotwinError(f"{args.run}: --set, --hide and --hide-as are for a scene file, and this is a run")
+    else:
+        record, truth = from_run(args.run, times=_times(args.times), tool=args.tool, **about)
     written = write_experiment(args.output, record, overwrite=args.overwrite, truth=truth)
     return {"written": str(written)} | _about(read_experiment(args.output))
+
+
+def _convert(args: argparse.Namespace) -> dict[str, Any]:
+    from rheotwin.validation.experiments.bodies import convert
+
+    return {"written": str(args.output)} | _about(convert(args.name, args.output, overwrite=args.overwrite))
+
+
+def _of_scene(args: argparse.Namespace, about: dict[str, Any]) -> tuple[ExperimentRecord, str]:
+    """Return the record of a scene as a continuum, and its truth."""
+    import numpy as np
+
+    from rheotwin.scene import load_scene
+    from rheotwin.validation.calibration.twins import CONTINUUM, as_hidden, hidden, twin
+
+    scene, times = load_scene(args.run, parse_settings(args.set).scene).with_case(), _times(args.times)
+    if args.hide is not None and not args.hide > 1.0:
+        raise RheotwinError(f"--hide {args.hide:g}: give a factor above 1, for example 2")
+    if args.hide_as is not None:
+        scene = as_hidden(scene, args.hide_as)
+    elif args.hide is not None:
+        scene = hidden(scene, args.hide, np.random.default_rng())
+    return twin(scene, CONTINUUM, times or [0.25 * k * scene.duration for k in range(1, 5)], **about)
+
+
+def _unseal(args: argparse.Namespace) -> dict[str, Any]:
+    from rheotwin.validation.calibration.twins import opened_seal
+
+    truth = opened_seal(args.folder)
+    scene = truth.pop("scene") or {}
+    told: dict[str, Any] = {key: truth[key] for key in ("solver", "case", "seed", "noise")}
+    named = {"laws": scene.get("laws"), "options": scene.get("solvers", {}).get(truth["solver"])}
+    return {**told, **_given(named)}
+
+
+def _given(value: Any) -> Any:
+    """Return a table without what is not given."""
+    return {key: _given(item) for key, item in value.items() if item} if isinstance(value, dict) else value
 
 
 def _compare(args: argparse.Namespace) -> dict[str, Any]:
@@ -139,6 +195,7 @@ def _about(record: ExperimentRecord) -> dict[str, Any]:
         "volume": _rows(record.volume),
         "uncertainty": record.uncertainty.model_dump(exclude={"model"}, exclude_none=True),
         "seal": record.seal,
+        "setup": [f"{place} = {value}" for place, value in record.setup.items()],
         "notes": record.notes,
         "limits": list(record.limits),
     }

@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--solver", help="which solver (see `rheotwin solvers`); default: fem")
     parser.add_argument("--case", help="which case of the scene; default: the first")
     parser.add_argument("--refinement", type=whole_number, metavar="N", help="divide every cell into N along each side")
+    parser.add_argument("--refine", metavar="GOAL", help='halve cells where the error is (fem), e.g. "until 1 %%"')
     parser.add_argument("--output", type=Path, help="record folder; default: runs/SCENE-CASE-SOLVER")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing record")
     parser.add_argument("--format", choices=("pvd", "vtkhdf"), help="series format; default: pvd")
@@ -156,7 +157,9 @@ def execute(args: argparse.Namespace) -> int:
 def _refuse_changes(args: argparse.Namespace) -> None:
     """Refuse options that would make a resumed run another one: they would have no effect."""
     given = [
-        name for name in ("solver", "case", "refinement", "output", "overwrite", "format", "set") if getattr(args, name)
+        name
+        for name in ("solver", "case", "refinement", "refine", "output", "overwrite", "format", "set")
+        if getattr(args, name)
     ]
     if given:
         raise RheotwinError(f"--resume continues a record as it was started: leave --{given[0]} out")
@@ -167,6 +170,8 @@ def _run(args: argparse.Namespace, watchers: Sequence[Observer], announce: Annou
     from rheotwin.scene import load_scene
 
     settings, solver = parse_settings(args.set), args.solver or "fem"
+    if args.refine is not None:
+        settings.options.setdefault(solver, {})["refine"] = args.refine
     settings.only_for(solver)
     scene = load_scene(args.scene, settings.scene)
     if args.refinement is not None:

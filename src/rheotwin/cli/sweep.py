@@ -7,16 +7,19 @@ import json
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rheotwin import executor
 from rheotwin.cli.compare import cases_of, names_in
 from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 
+if TYPE_CHECKING:
+    from rheotwin.sweep import Sweep
+
 NAME = "sweep"
 HELP = "run a scene over a grid of values with several solvers, possibly on many machines (table, picture)"
-TABLE, PICTURE = "sweep.csv", "sweep.png"
+TABLE, PICTURE, IDENTITY = "sweep.csv", "sweep.png", "sweep.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--executor", default="lanes", help=executor.HELP)
     parser.add_argument("--output", type=Path, help="folder of table and picture; default: runs/sweep-SCENE")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing sweep")
+    parser.add_argument(
+        "--continue", dest="go_on", action="store_true", help="go on with a sweep: what its table has is not run again"
+    )
     add_set_argument(parser)
     add_quiet_arguments(parser)
 
@@ -56,30 +62,47 @@ def execute(args: argparse.Namespace) -> int:
     file: Path = args.scene.absolute()
     sweep = Sweep(file, file.read_text(encoding="utf-8"), vary, solvers, cases, settings.scene, settings.options)
     folder = args.output or Path("runs") / f"sweep-{args.scene.stem}"
-    if not is_free(folder) and not (args.overwrite and (folder / TABLE).is_file()):
+    if not is_free(folder) and not ((args.overwrite or args.go_on) and (folder / TABLE).is_file()):
         raise RheotwinError(
-            f"{folder}: there is something already; replace a sweep with --overwrite, or choose another"
+            f"{folder}: there is something already; replace a sweep with --overwrite, go on with one with --continue, "
+            "or choose another"
         )
     sweep.check()
-    found: list[tuple[int, dict[str, Any]]] = []
+    identity = json.dumps({"sources": executor.fingerprint()["sources"], **sweep.identity})
+    found = _known(folder, sweep, identity) if args.go_on else {}
+    if not args.quiet and found:
+        print(f"{len(found)} of {len(sweep.runs)} are in the table", file=sys.stderr)
     try:
         with executor.opened(args.executor) as workers:
-            for place, row in table(sweep, workers):
-                found.append((place, row))
+            for place, row in table(sweep, workers, known=found):
+                found[place] = row
+                with creating(folder):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    write_text(folder / TABLE, written([found[place] for place in sorted(found)]))
+                    write_text(folder / IDENTITY, identity)
                 if not args.quiet:
                     print(f"{len(found)} of {len(sweep.runs)}: {_said(row)}", file=sys.stderr)
     finally:  # what is finished is kept, however it ends
-        rows = [row for _, row in sorted(found, key=lambda item: item[0])]
+        rows = [found[place] for place in sorted(found)]
         if rows:
-            with creating(folder):
-                folder.mkdir(parents=True, exist_ok=True)
-                write_text(folder / TABLE, written(rows))
-                (folder / PICTURE).write_bytes(sweep_plot(rows, list(vary)).png)
+            (folder / PICTURE).write_bytes(sweep_plot(rows, list(vary)).png)
     if args.json:
         print(json.dumps(rows, indent=2))
     else:
         print(f"table: {folder / TABLE}\npicture: {folder / PICTURE}")
     return EXIT_OK if all(row["status"] == "complete" for row in rows) else EXIT_FALLS_SHORT
+
+
+def _known(folder: Path, sweep: Sweep, identity: str) -> dict[int, dict[str, Any]]:
+    """Return the rows that the table of the folder has, by their place among the runs, but for those that failed."""
+    from rheotwin.sweep import read_rows
+
+    if not (folder / TABLE).is_file():
+        return {}
+    if not (folder / IDENTITY).is_file() or (folder / IDENTITY).read_text(encoding="utf-8") != identity:
+        raise RheotwinError(f"{folder}: its table is of another scene or version; start over with --overwrite")
+    rows = read_rows((folder / TABLE).read_text(encoding="utf-8"), sweep.runs)
+    return {place: row for place, row in rows.items() if row["status"] != "failed"}
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

@@ -1,6 +1,8 @@
 """Material laws: how stress follows strain, in one channel form for finite elements and edges alike."""
 
 from rheotwin.materials.channel import Channel, maxwell_bank_to_voigt_chain, voigt_chain_to_maxwell_bank
+from rheotwin.materials.elastoplastic import CriticalStretch, Elastoplastic, VonMises
+from rheotwin.materials.hyperelastic import Hyperelastic, MooneyRivlin, NeoHooke, Ogden, Yeoh
 from rheotwin.materials.linear import (
     EdgeNetwork,
     Elastic,
@@ -32,16 +34,22 @@ from rheotwin.materials.voigt_chain import VoigtChain
 
 __all__ = [
     "Channel",
+    "CriticalStretch",
     "EdgeNetwork",
     "Elastic",
+    "Elastoplastic",
     "FrictionThreeElement",
     "GeneralizedMaxwell",
     "GeneralizedVoigt",
+    "Hyperelastic",
     "Law",
     "Maxwell",
     "Moduli",
     "Modulus",
+    "MooneyRivlin",
+    "NeoHooke",
     "NonlinearThreeElement",
+    "Ogden",
     "Slider",
     "SliderThreeElement",
     "Softening",
@@ -51,6 +59,8 @@ __all__ = [
     "ThreeElement",
     "Voigt",
     "VoigtChain",
+    "VonMises",
+    "Yeoh",
     "complex_modulus",
     "creep_function",
     "edge_network",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,10 +13,10 @@ from rheotwin.fields import CELL_STRESS
 from rheotwin.meshing import element_measures
 from rheotwin.observers.protocol import Observer, Watched
 from rheotwin.problem import Problem
-from rheotwin.record import RecordWriter
+from rheotwin.record import RecordWriter, ToolSurface
 from rheotwin.rings import ring_volumes
 from rheotwin.schedule import Stop
-from rheotwin.solver import cell_stress, tool_poses
+from rheotwin.solver import Simulation, Splitting, cell_stress, tool_poses
 from rheotwin.tensors import padded, von_mises
 from rheotwin.tool_surface import drawn_tools
 
@@ -53,6 +53,8 @@ class Frames(Observer):
         if adaptive is None or self._last is None:
             return True
         time = run.simulation.time
+        if len(positions) != len(self._last.positions):
+            return True
         moved = np.linalg.norm(positions - self._last.positions, axis=1).max()
         overdue = time - self._last.time >= adaptive.longest * (1.0 - 1e-9)
         return bool(moved >= adaptive.change or overdue or time >= run.duration * (1.0 - 1e-9))
@@ -63,17 +65,26 @@ class Frames(Observer):
             return
         simulation = run.simulation
         positions = padded(simulation.positions)
-        if not self._due(run, positions):
+        particles = simulation.particles() if isinstance(simulation, Splitting) else None
+        watched = positions if particles is None else particles[0]
+        if not self._due(run, watched):
             return
+        self._last = LastFrame(simulation.time, watched)
+        poses = tool_poses(run.problem, simulation)
+        surfaces = [tool.posed(pose, positions) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
+        if particles is not None:
+            surface = run.problem.scene.output.surface
+            self._writer.write_particles(simulation.time, *particles, surfaces, surface=surface)
+        if not isinstance(simulation, Splitting) or simulation.time < simulation.first_split:
+            self._write_nodes(simulation, positions, surfaces)
+
+    def _write_nodes(self, simulation: Simulation, positions: Array, tools: Sequence[ToolSurface]) -> None:
         every = simulation.fields()
         if CELL_STRESS in self._writer.manifest.fields:
             stress = cell_stress(simulation)
             every[CELL_STRESS] = np.stack([stress[:, :3].mean(axis=1), von_mises(stress)], axis=1)
         chosen = {name: every[name] for name in self._writer.manifest.fields}
-        poses = tool_poses(run.problem, simulation)
-        surfaces = [tool.posed(pose, positions) for tool, pose in zip(self._tools, poses, strict=bool(self._tools))]
-        self._writer.write_frame(simulation.time, positions, chosen, surfaces)
-        self._last = LastFrame(simulation.time, positions)
+        self._writer.write_frame(simulation.time, positions, chosen, tools)
 
 
 def _tensions(link: str, members: int) -> list[str]:
@@ -81,8 +92,8 @@ def _tensions(link: str, members: int) -> list[str]:
     return [f"{link}.tension"] if members == 1 else [f"{link}.tension_{k + 1}" for k in range(members)]
 
 
-def probe_columns(problem: Problem, energies: Iterable[str]) -> dict[str, str]:
-    """Return every column of the probe table with its unit; `energies` are those the solver accounts for."""
+def probe_columns(problem: Problem, energies: Iterable[str], counts: Iterable[str] = ()) -> dict[str, str]:
+    """Return every column of the probe table with its unit; `energies` and `counts` are those the solver has."""
     axes = "xyz"[: problem.dimension]
     columns = {f"energy.{name}": "J" for name in energies}
     measure = "m3" if problem.scene.axisymmetric else MEASURE_UNITS[problem.dimension]
@@ -102,7 +113,7 @@ def probe_columns(problem: Problem, energies: Iterable[str]) -> dict[str, str]:
     for probe in problem.probes:
         columns |= {f"probe.{probe}.displacement_{axis}": "m" for axis in axes}
         columns |= {f"probe.{probe}.velocity_{axis}": "m/s" for axis in axes}
-    return columns
+    return columns | {f"count.{name}": "1" for name in counts}
 
 
 def probe_values(run: Watched) -> dict[str, float]:
@@ -111,7 +122,13 @@ def probe_values(run: Watched) -> dict[str, float]:
     axes = "xyz"[: problem.dimension]
     measures = ring_volumes if problem.scene.axisymmetric else element_measures
     values = {f"energy.{name}": energy for name, energy in simulation.energy().items()}
-    for body in problem.bodies:
+    splitting = simulation if isinstance(simulation, Splitting) else None
+    if splitting is not None:
+        values |= {f"count.{name}": float(count) for name, count in splitting.counts().items()}
+        fields = splitting.particles()[1]
+        volumes = np.bincount(fields["body"].astype(int), fields["volume"], len(problem.bodies))
+        values |= {f"volume.{body.name}": float(volume) for body, volume in zip(problem.bodies, volumes, strict=True)}
+    for body in () if splitting is not None else problem.bodies:
         now = replace(body.mesh, doflocs=np.ascontiguousarray(simulation.positions[body.nodes].T))
         values[f"volume.{body.name}"] = float(measures(now).sum())
     for name, force in simulation.reactions().items():

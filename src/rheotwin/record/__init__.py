@@ -12,6 +12,7 @@ from rheotwin.record.manifest import (
     StepInfo,
     current_environment,
     describe_fields,
+    describe_particles,
     load_manifest,
     save_manifest,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "check_output_folder",
     "current_environment",
     "describe_fields",
+    "describe_particles",
     "load_checkpoint",
     "load_manifest",
     "open_record",

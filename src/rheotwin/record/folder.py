@@ -13,13 +13,14 @@ from rheotwin.record.manifest import MANIFEST_NAME
 
 PVD_NAME = "series.pvd"
 HDF_NAME = "series.vtkhdf"
+PARTICLES_NAME = "particles.pvd"
 PROBES_NAME = "probes.csv"
 FRAMES_FOLDER = "frames"
 CHECKPOINTS_FOLDER = "checkpoints"
 
-_OWN_FILES = (PVD_NAME, HDF_NAME, PROBES_NAME)
+_OWN_FILES = (PVD_NAME, HDF_NAME, PARTICLES_NAME, PROBES_NAME)
 _OWN_FOLDERS = {
-    FRAMES_FOLDER: ("frame-*.vtu", "tools-*.vtp"),
+    FRAMES_FOLDER: ("frame-*.vtu", "tools-*.vtp", "particles-*.vtp", "surface-*.vtp"),
     CHECKPOINTS_FOLDER: ("step-*.npz", f"step-*.npz{PARTIAL_SUFFIX}"),
 }
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from rheotwin import __version__
 from rheotwin.errors import RheotwinError
-from rheotwin.fields import CELL_FIELDS, DEFAULT_FIELDS, FIELDS
+from rheotwin.fields import CELL_FIELDS, DEFAULT_FIELDS, FIELDS, PARTICLE_FIELDS
 from rheotwin.record import atomic
 
 SCHEMA_VERSION = 1
@@ -128,6 +128,14 @@ def describe_fields(names: tuple[str, ...] = DEFAULT_FIELDS) -> dict[str, FieldI
     }
 
 
+def describe_particles() -> dict[str, FieldInfo]:
+    """Return the manifest's entry for the particles of bodies that may split."""
+    return {
+        name: FieldInfo(unit=spec.unit, components=spec.components, description=spec.description)
+        for name, spec in PARTICLE_FIELDS.items()
+    }
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -136,7 +144,8 @@ class Manifest(_Part):
     """What was run, with what, on what, how it ended and what it cost.
 
     `scene` is the scene as run, in SI; `timings` are seconds [s] per part; `probes` maps each
-    column of the probe table to its unit; `created` is an ISO time in UTC.
+    column of the probe table to its unit; `particles` names the fields of particles that have a series of
+    their own; `created` is an ISO time in UTC.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -155,6 +164,7 @@ class Manifest(_Part):
     timings: dict[str, float] = {}
     environment: EnvironmentInfo | None = None
     fields: dict[str, FieldInfo] = Field(default_factory=describe_fields)
+    particles: dict[str, FieldInfo] = {}
     probes: dict[str, str] = {}
     format: SeriesFormat = "pvd"
 

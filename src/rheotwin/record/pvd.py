@@ -148,16 +148,16 @@ class ToolWriter:
         self._writer = XmlWriter(data)
 
 
-def read_tools(path: Path) -> pyvista.PolyData:
-    """Read the tools of one frame."""
+def read_polydata(path: Path) -> pyvista.PolyData:
+    """Read the tools or particles of one frame."""
     import pyvista
 
     if not path.is_file():
-        raise RheotwinError(f"{path}: the tools' surface is missing; resume or run the scene again")
+        raise RheotwinError(f"{path}: the file of tools or particles is missing; resume or run the scene again")
     with quiet_vtk():
         data: pyvista.PolyData = pyvista.read(path)  # type: ignore[assignment,unused-ignore]
     if data.n_points == 0:
-        raise RheotwinError(f"{path}: the tools' surface is damaged; resume or run the scene again")
+        raise RheotwinError(f"{path}: the file of tools or particles is damaged; resume or run the scene again")
     return data
 
 
@@ -209,7 +209,7 @@ class PvdSeriesWriter:
         topology = topology_of(read_vtu(folder / frames[0].file))
         with atomic.writing(folder / PVD_NAME, record=folder):
             write_pvd(folder / PVD_NAME, kept)
-            _remove_unlisted(folder, {entry.file for entry in kept})
+            remove_unlisted(folder, {entry.file for entry in kept}, ("frame-*.vtu", "tools-*.vtp"))
             return cls(folder, topology, fields, [entry.time for entry in frames])
 
     @property
@@ -278,15 +278,15 @@ class PvdSeriesReader:
     def tools(self, index: int) -> pyvista.PolyData | None:
         """Return the tools' surfaces of one frame, None where there are none."""
         file = self._tools.get(self._frames[index].time)
-        return None if file is None else read_tools(self._folder / file)
+        return None if file is None else read_polydata(self._folder / file)
 
     def _path(self, index: int) -> Path:
         return self._folder / self._frames[index].file
 
 
-def _remove_unlisted(folder: Path, listed: set[str]) -> None:
+def remove_unlisted(folder: Path, listed: set[str], patterns: Sequence[str]) -> None:
     """Remove the frames that the index does not list: dropped ones, and one cut off before its entry."""
-    for pattern in ("frame-*.vtu", "tools-*.vtp"):
+    for pattern in patterns:
         for path in (folder / FRAMES_FOLDER).glob(pattern):
             if path.relative_to(folder).as_posix() not in listed:
                 path.unlink()

@@ -15,6 +15,7 @@ from rheotwin.record.checkpoint import load_checkpoint, newest_checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME
 from rheotwin.record.grid import GridTopology
 from rheotwin.record.manifest import Manifest, load_manifest
+from rheotwin.record.particles import ParticleReader
 from rheotwin.record.probes import ProbeTable, read_probes
 from rheotwin.record.pvd import PvdSeriesReader
 from rheotwin.record.vtkhdf import HdfSeriesReader
@@ -30,11 +31,19 @@ class Record:
     folder: Path
     manifest: Manifest
     series: PvdSeriesReader | HdfSeriesReader
+    particles: ParticleReader | None = None
+    """The particles of bodies that may split; their frames go on where those on the nodes end."""
 
     @property
     def times(self) -> Array:
-        """Times of the frames [s]."""
+        """Times of the frames [s]: those on the nodes, which end where a body splits."""
         return self.series.times
+
+    @property
+    def last_time(self) -> float | None:
+        """Time of the last frame of all [s], None before the first."""
+        times = self.times if self.particles is None else self.particles.times
+        return float(times[-1]) if len(times) else None
 
     def frame(self, index: int) -> pyvista.UnstructuredGrid:
         """Return one frame as a grid at its current positions [m], with all fields."""
@@ -124,4 +133,5 @@ def open_record(folder: Path | str) -> Record:
     folder = Path(folder)
     manifest = load_manifest(folder)
     read = PvdSeriesReader if manifest.format == "pvd" else HdfSeriesReader
-    return Record(folder=folder, manifest=manifest, series=read(folder))
+    particles = ParticleReader(folder) if manifest.particles else None
+    return Record(folder=folder, manifest=manifest, series=read(folder), particles=particles)

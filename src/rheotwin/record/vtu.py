@@ -188,14 +188,20 @@ def cell_array(cells: Sequence[Indices]) -> Any:
     return array
 
 
-def _vtk_cells(topology: GridTopology) -> Any:
-    from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkUnstructuredGrid
+def equal_cells(cells: Indices) -> Any:
+    """Return cells (n, k) of k nodes each as VTK keeps them."""
+    from vtkmodules.vtkCommonDataModel import vtkCellArray
 
-    cells = topology.vtk_cells()
     array = vtkCellArray()
     array.SetData(cells.shape[1], _vtk_array(cells.ravel(), deep=True))
+    return array
+
+
+def _vtk_cells(topology: GridTopology) -> Any:
+    from vtkmodules.vtkCommonDataModel import vtkUnstructuredGrid
+
     grid = vtkUnstructuredGrid()
-    grid.SetCells(VTK_CELL_TYPES[topology.cell_kind], array)
+    grid.SetCells(VTK_CELL_TYPES[topology.cell_kind], equal_cells(topology.vtk_cells()))
     return grid
 
 

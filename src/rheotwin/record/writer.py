@@ -7,10 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from rheotwin.arrays import Array
 from rheotwin.record import atomic, checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME, new_record_folder
 from rheotwin.record.grid import GridTopology, ToolSurface, checked_frame, is_repeated
 from rheotwin.record.manifest import MANIFEST_NAME, Manifest, SeriesFormat, load_manifest, save_manifest
+from rheotwin.record.particles import ParticleWriter
 from rheotwin.record.probes import ProbeWriter
 from rheotwin.record.pvd import PvdSeriesWriter
 from rheotwin.record.vtkhdf import HdfSeriesWriter
@@ -25,11 +27,19 @@ class RecordWriter:
     A system error (full disk, vanished folder) becomes one sentence; what was written before stays.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, series: SeriesWriter, probes: ProbeWriter) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        series: SeriesWriter,
+        probes: ProbeWriter,
+        particles: ParticleWriter | None,
+    ) -> None:
         self._folder = folder
         self._manifest = manifest
         self._series = series
         self._probes = probes
+        self._particles = particles
 
     @classmethod
     def create(
@@ -41,7 +51,8 @@ class RecordWriter:
             save_manifest(manifest, folder)
             series = _SERIES_WRITERS[format].create(folder, grid, manifest.fields)
             probes = ProbeWriter.create(folder / PROBES_NAME, manifest.probes)
-        return cls(folder, manifest, series, probes)
+            particles = ParticleWriter.create(folder, manifest.particles) if manifest.particles else None
+        return cls(folder, manifest, series, probes, particles)
 
     @classmethod
     def resume(cls, folder: Path, *, time: float) -> RecordWriter:
@@ -50,7 +61,8 @@ class RecordWriter:
         series = _SERIES_WRITERS[manifest.format].resume(folder, manifest.fields, time=time)
         with atomic.writing(folder / PROBES_NAME, record=folder):
             probes = ProbeWriter.resume(folder / PROBES_NAME, time=time)
-        return cls(folder, manifest, series, probes)
+        particles = ParticleWriter.resume(folder, manifest.particles, time=time) if manifest.particles else None
+        return cls(folder, manifest, series, probes, particles)
 
     @property
     def folder(self) -> Path:
@@ -74,6 +86,20 @@ class RecordWriter:
         mesh, expected = self._manifest.mesh, self._manifest.fields
         place, values = checked_frame(positions, fields, points=mesh.points, cells=mesh.cells, expected=expected)
         self._series.write(float(time), place, values, tools)
+
+    def write_particles(
+        self,
+        time: float,
+        points: Array,
+        fields: Mapping[str, Array],
+        tools: Sequence[ToolSurface] = (),
+        *,
+        surface: bool = False,
+    ) -> None:
+        """Add a frame of particles at `points` (M, 3) [m], any number of them; a repeated time is ignored."""
+        assert self._particles is not None
+        if not is_repeated(time, self._particles.last_time):
+            self._particles.write(float(time), points, fields, tools, surface)
 
     def write_probe_row(self, time: float, values: Mapping[str, float]) -> None:
         """Add the probes at `time` [s], one value for each column; a repeated time is ignored."""
@@ -101,6 +127,8 @@ class RecordWriter:
             self._series.close()
         finally:
             self._probes.close()
+            if self._particles is not None:
+                self._particles.close()
 
     def __enter__(self) -> RecordWriter:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -27,7 +28,7 @@ from rheotwin.scene.quantities import (
 from rheotwin.scene.units import LengthWord, Units, check_one_unit, file_scale
 
 if TYPE_CHECKING:
-    from rheotwin.meshing import Refinement, ShapeSpec
+    from rheotwin.meshing import Refinement, ShapeSpec, Solid
 
 Cell = Literal["line", "triangle", "quad", "tet", "hex"]
 Pattern = Literal["se-nw", "sw-ne", "alternating", "five", "six"]
@@ -308,6 +309,57 @@ class TriangleBody(BodyBase):
     """Number of small triangles along each side."""
 
 
+class SolidSpec(SceneModel):
+    """An ellipsoid (`center`, `radii`) or a capsule (`between`, `radius`)."""
+
+    center: Point = ()
+    """Centre of an ellipsoid."""
+    radii: tuple[PositiveLength, PositiveLength, PositiveLength] | None = None
+    """Half axes of an ellipsoid, along x, y and z."""
+    between: tuple[Point, Point] | None = None
+    """Ends of the axis of a capsule."""
+    radius: PositiveLength | None = None
+    """Radius of a capsule."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SolidSpec:
+        ellipsoid, capsule = (
+            (bool(self.center), self.radii is not None),
+            (self.between is not None, self.radius is not None),
+        )
+        if not ((all(ellipsoid) and not any(capsule)) or (all(capsule) and not any(ellipsoid))):
+            raise PydanticCustomError(
+                "solid", "needs `center` and `radii` (an ellipsoid) or `between` and `radius` (a capsule)"
+            )
+        return self
+
+    def solid(self) -> Solid:
+        """Return what the mesher needs."""
+        from rheotwin.meshing import Solid
+
+        ends = np.array(self.between or (self.center, self.center))
+        return Solid(ends, self.radius or 1.0, np.array(self.radii or (1.0, 1.0, 1.0)))
+
+
+class SolidsBody(BodyBase):
+    """Equal cubes that fill a union of ellipsoids and capsules."""
+
+    dimensions = (3,)
+
+    shape: Literal["solids"]
+    """Kind of shape."""
+    solids: Annotated[tuple[SolidSpec, ...], Field(min_length=1)]
+    """The ellipsoids and capsules."""
+    count: Count | None = None
+    """Instead of `voxels`: about how many cubes fill them; their edge is chosen to come as near as can be."""
+
+    @model_validator(mode="after")
+    def _one_edge(self) -> SolidsBody:
+        if (self.voxels is None) == (self.count is None):
+            raise PydanticCustomError("solids", "needs exactly one of `voxels` (edge of its cubes) and `count` of them")
+        return self
+
+
 class FileBody(BodyBase):
     """A body whose mesh is read from a file."""
 
@@ -340,13 +392,14 @@ class FileBody(BodyBase):
 
 
 BodySpec = Annotated[
-    BoxBody | GridBody | CylinderBody | SphereBody | LShapeBody | TriangleBody | FileBody, Field(discriminator="shape")
+    BoxBody | GridBody | CylinderBody | SphereBody | LShapeBody | TriangleBody | SolidsBody | FileBody,
+    Field(discriminator="shape"),
 ]
 
 
 def mesher_shape(body: BodyBase) -> ShapeSpec:
     """Return what the mesher needs of a body that we mesh ourselves."""
-    from rheotwin.meshing import BoxShape, CylinderShape, GridShape, LShape, SphereShape, TriangleShape
+    from rheotwin.meshing import BoxShape, CylinderShape, GridShape, LShape, SolidsShape, SphereShape, TriangleShape
 
     match body:
         case BoxBody():
@@ -361,4 +414,6 @@ def mesher_shape(body: BodyBase) -> ShapeSpec:
             return LShape(body.size, body.cells, body.cut, body.mesher_cell(), body.mesher_pattern())
         case TriangleBody():
             return TriangleShape(body.base, body.height, body.cells)
+        case SolidsBody():
+            return SolidsShape([item.solid() for item in body.solids], body.voxels, body.count)
     raise TypeError(f"a {type(body).__name__} has a mesh of its own")

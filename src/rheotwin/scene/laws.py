@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import Name, NameOrPart, Number, SceneModel
+from rheotwin.scene.hyperelastic import MooneyRivlinSpec, NeoHookeSpec, OgdenSpec, YeohSpec
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
     DashpotPart,
@@ -26,12 +27,13 @@ from rheotwin.scene.moduli import (
     need_poisson,
     poisson_of,
 )
-from rheotwin.scene.quantities import NotNegativeModulus
+from rheotwin.scene.quantities import NotNegative, NotNegativeModulus, NotNegativeViscosity, Positive
 from rheotwin.scene.units import Quantity
 
 if TYPE_CHECKING:
     from rheotwin.materials import (
         Elastic,
+        Elastoplastic,
         GeneralizedMaxwell,
         GeneralizedVoigt,
         Law,
@@ -117,7 +119,7 @@ class MaxwellSpec(_SpringAndDashpot):
     viscosity: ActingDashpotPart
     """Viscosity of the dashpot in series with the spring: a number, or a table of two constants."""
     slider: SliderTable | None = None
-    """Bounds of the spring's share of an edge's length, within which the dashpot acts (truss only)."""
+    """Bounds of the spring's share of an edge's length, within which the dashpot acts (truss, fem)."""
 
     @model_validator(mode="after")
     def _complete(self) -> MaxwellSpec:
@@ -147,11 +149,11 @@ class ThreeElementSpec(_SpringAndDashpot):
     seed_printed: bool = False
     """The relaxing part as the papers print it, a factor 1 + c1/c2 too stiff; for comparisons with their results."""
     slider: SliderTable | None = None
-    """Bounds of the Voigt unit's share of an edge's length, within which the series dashpot acts (truss only)."""
+    """Bounds of the Voigt unit's share of an edge's length, within which the series dashpot acts (truss, fem)."""
     softening: SofteningTable | None = None
-    """How the series dashpot gives way to force: holds its shape under its weight, flows under load (not fem)."""
+    """How the series dashpot gives way to force: holds its shape under its weight, flows under load."""
     friction: NotNegativeModulus | None = None
-    """Stress up to which friction locks the series dashpot (truss only)."""
+    """Stress up to which friction locks the series dashpot (truss, fem)."""
 
     @model_validator(mode="after")
     def _complete(self) -> ThreeElementSpec:
@@ -350,6 +352,57 @@ class TabulatedSpec(UncertainLaw):
         return Tabulated(self.strain, self.stress, self.poisson, make_moduli(self.viscosity, self.poisson))
 
 
+class ElastoplasticSpec(SpringModuli, UncertainLaw):
+    """A spring that yields, at critical stretches or at a von Mises stress, and hardens (fem)."""
+
+    model: Literal["elastoplastic"]
+    """Kind of law."""
+    critical_compression: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    """How much shorter than at rest the elastic part may get in any direction (share of the length)."""
+    critical_stretch: Annotated[Number, Field(gt=0)] | None = None
+    """How much longer than at rest the elastic part may get in any direction (share of the length)."""
+    hardening: NotNegative | None = None
+    """With critical stretches: moduli are exp(hardening (1 - JP)) fold, JP the plastic volume ratio; default 10."""
+    yield_stress: Annotated[Positive, Quantity("Pa")] | None = None
+    """Von Mises stress at which it begins to flow; instead of critical stretches."""
+    hardening_modulus: NotNegativeModulus | None = None
+    """Growth of the yield stress per accumulated plastic strain; default 0."""
+    viscosity: NotNegativeViscosity = 0.0
+    """Stress beyond the limit per rate of plastic strain, in tension (Perzyna); 0 flows at once."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> ElastoplasticSpec:
+        _check_spring(self, may_vanish=False)
+        if self.poisson == 0.5:
+            raise PydanticCustomError("poisson", "`poisson` must be less than 0.5: the law needs a bulk modulus")
+        stretches = {"critical_compression": self.critical_compression, "critical_stretch": self.critical_stretch}
+        given = [name for name, value in stretches.items() if value is not None]
+        others = given + (["hardening"] if self.hardening is not None else [])
+        if self.yield_stress is not None and others:
+            raise PydanticCustomError("alone", f"`yield_stress` and `{others[0]}` exclude each other: leave one out")
+        if self.yield_stress is None and self.hardening_modulus is not None:
+            raise PydanticCustomError(
+                "alone", "`hardening_modulus` belongs to `yield_stress`: give that or leave it out"
+            )
+        if self.yield_stress is None and len(given) < 2:
+            raise PydanticCustomError(
+                "limit", "needs a limit: `critical_compression` and `critical_stretch`, or `yield_stress`"
+            )
+        return self
+
+    def law(self) -> Elastoplastic:
+        """Return the material law."""
+        from rheotwin import materials
+
+        spring = make_moduli(self, None)
+        if self.critical_compression is None or self.critical_stretch is None:
+            limit = materials.VonMises(self.yield_stress or 0.0, self.hardening_modulus or 0.0)
+            return materials.Elastoplastic(spring, limit, self.viscosity)
+        hardening = 10.0 if self.hardening is None else self.hardening
+        stretch = materials.CriticalStretch(self.critical_compression, self.critical_stretch, hardening)
+        return materials.Elastoplastic(spring, stretch, self.viscosity)
+
+
 _BuiltIn = (
     ElasticSpec
     | VoigtSpec
@@ -358,6 +411,11 @@ _BuiltIn = (
     | GeneralizedVoigtSpec
     | GeneralizedMaxwellSpec
     | TabulatedSpec
+    | ElastoplasticSpec
+    | NeoHookeSpec
+    | MooneyRivlinSpec
+    | YeohSpec
+    | OgdenSpec
 )
 GROUP = "rheotwin.laws"
 """Entry points of laws from outside: classes like those above, whose `law()` has the `Law` protocol."""

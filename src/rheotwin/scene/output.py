@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from rheotwin.errors import nearest_name
 from rheotwin.fields import DEFAULT_FIELDS, FIELDS
-from rheotwin.scene.base import SceneModel
+from rheotwin.scene.base import Flag, SceneModel
 from rheotwin.scene.quantities import PositiveLength, PositiveTime, Times
 
 DEFAULT_FRAMES = 50
@@ -76,6 +76,8 @@ class OutputSpec(SceneModel):
     """Time between checkpoints a run can be resumed from; default: none are written on the way."""
     fields: Annotated[tuple[FieldName, ...], AfterValidator(_each_once)] = DEFAULT_FIELDS
     """Fields in every frame; default: all that belong to nodes."""
+    surface: Flag = False
+    """Whether the surface of bodies that may split is drawn around their particles in every frame; default: no."""
 
     @model_validator(mode="after")
     def _one_rhythm(self) -> OutputSpec:

@@ -1,16 +1,20 @@
-"""Block rows: products as scipy's for every block size and precision, and their assembly for linear tetrahedra."""
+"""Block rows: products as scipy's for every block size and precision, and tetrahedra of both orders as scikit-fem's."""
 
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import bsr_matrix, random_array
-from skfem import Basis, BilinearForm, ElementTetP1, ElementVector, MeshTet
+from scipy.sparse import bsr_matrix, diags, random_array
+from skfem import BilinearForm, MeshHex, MeshTet
 from skfem.helpers import ddot, div, sym_grad
 
 from rheotwin.errors import RheotwinError
-from rheotwin.fem.fast.block_rows import BlockRows, block_pattern, multiply_rows, stiffness, tet_geometry
+from rheotwin.fem.fast.block_rows import BlockRows, block_pattern, multiply_rows, tet_geometry
+from rheotwin.fem.fast.solids import SolidStiffness
+from rheotwin.fem.space import body_space, mass_matrix, vector_basis
+from rheotwin.strain import averaging_operator
 
 
 def some_matrix(dimension: int, rows: int = 61, columns: int = 61, seed: int = 3) -> bsr_matrix:
@@ -65,38 +69,61 @@ def test_wide_matrices_single_rows_and_no_allocation() -> None:
     assert peak < out.nbytes
 
 
-@pytest.fixture(scope="module")
-def mesh() -> MeshTet:
-    """A cube whose inner nodes have moved, in which no two elements are alike."""
-    regular = MeshTet.init_tensor(*[np.linspace(0.0, 1.0, 5)] * 3)
+def moved_cube(kind: Any, cells: int) -> Any:
+    """Return a cube whose inner nodes have moved, in which no two elements are alike."""
+    regular = kind.init_tensor(*[np.linspace(0.0, 1.0, cells + 1)] * 3)
     points = regular.p.copy()
     inner = np.setdiff1d(np.arange(points.shape[1]), regular.boundary_nodes())
     points[:, inner] += 0.05 * np.random.default_rng(0).uniform(-1, 1, (3, len(inner)))
-    return MeshTet(points, regular.t)
+    return kind(points, regular.t)
 
 
 @pytest.fixture(scope="module")
-def moduli(mesh: MeshTet) -> Any:
-    return np.random.default_rng(1).uniform(0.5, 2.0, (2, mesh.t.shape[1]))
+def mesh() -> MeshTet:
+    return moved_cube(MeshTet, 4)
 
 
-@pytest.fixture(scope="module")
-def reference(mesh: MeshTet, moduli: Any) -> Any:
+@pytest.mark.parametrize("cell", ["tet", "hex"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_solids_equal_scikit_fem(cell: str, order: Any) -> None:
+    """Matrix, product, diagonal, strains and masses, with other moduli in every cell, and components that are held."""
+    mesh = moved_cube(MeshTet if cell == "tet" else MeshHex, 3)
+    space = body_space(mesh, cell, order)
+    solids, basis = space.solids, vector_basis(mesh, cell, order)
+    assert solids is not None and space.nodes * 3 == basis.N
+    random = np.random.default_rng(1)
+    lame, shear = random.uniform(0.5, 2.0, (2, mesh.t.shape[1]))
     form = BilinearForm(lambda u, v, w: w.lame * div(u) * div(v) + 2.0 * w.shear * ddot(sym_grad(u), sym_grad(v)))
-    basis = Basis(mesh, ElementVector(ElementTetP1()), intorder=0)
-    return form.assemble(basis, lame=moduli[0][:, None], shear=moduli[1][:, None]).tocsr()
+    expected = form.assemble(basis, lame=lame[:, None], shear=shear[:, None]).tocsr()
+    found, x = SolidStiffness(solids, space.nodes, lame, shear), random.standard_normal(basis.N)
+    size = abs(expected).max()
+    assert abs(found.tocsr() - expected).max() <= 1e-12 * size
+    np.testing.assert_allclose(found @ x, expected @ x, rtol=0.0, atol=1e-12 * size * np.abs(x).sum())
+    mass, held = random.uniform(0.0, size, basis.N), random.random(basis.N) < 0.2
+    fixed = replace(found, diagonal=mass, held=held)
+    free = np.where(held, 0.0, x)
+    answer = np.where(held, 0.0, (expected + diags(mass)) @ free)
+    for product in (fixed @ free, fixed.assembled @ free):
+        np.testing.assert_allclose(product, answer, rtol=0.0, atol=1e-12 * size * np.abs(x).sum())
+    np.testing.assert_allclose(fixed.inverse_diagonal(), np.where(held, 0.0, 1.0 / (expected.diagonal() + mass)))
+    np.testing.assert_allclose(space.points, basis.doflocs[:, ::3].T, atol=1e-15)
+    strain = (space.strain @ x).reshape(-1, 6)
+    np.testing.assert_allclose(space.strains_in(...)(x), strain, atol=1e-12 * np.abs(strain).max())
+    averaging = averaging_operator(basis, cell)
+    np.testing.assert_allclose((space.averaging - averaging).toarray(), 0.0, atol=1e-14)
+    masses = mass_matrix(mesh, cell, order).diagonal()[::3]
+    np.testing.assert_allclose(space.mass_shares(), masses, rtol=1e-12)
+    np.testing.assert_array_equal(space.boundary, replace(space, given=basis).boundary)
 
 
-def test_equals_scikit_fem_in_any_orientation(mesh: MeshTet, moduli: Any, reference: Any) -> None:
+def test_the_pattern_lists_neighbours_and_flat_cells_are_refused(mesh: MeshTet) -> None:
     pattern = block_pattern(mesh.t.T, mesh.p.shape[1])
-    matrix = stiffness(pattern, tet_geometry(mesh.p.T, mesh.t.T), *moduli).to_sparse().tocsr()
-    assert abs(matrix - reference).max() <= 1e-12 * abs(reference).max()
     for i in range(mesh.p.shape[1]):
         row = pattern.indices[pattern.indptr[i] : pattern.indptr[i + 1]]
         np.testing.assert_array_equal(row, np.unique(mesh.t[:, np.any(mesh.t == i, axis=0)]))
-    swapped = mesh.t.T[:, [1, 0, 2, 3]]
-    matrix = stiffness(block_pattern(swapped, mesh.p.shape[1]), tet_geometry(mesh.p.T, swapped), *moduli)
-    assert abs(matrix.to_sparse().tocsr() - reference).max() <= 1e-12 * abs(reference).max()
+    np.testing.assert_array_equal(
+        pattern.indices[pattern.places], np.broadcast_to(mesh.t.T[:, None], (mesh.nelements, 4, 4))
+    )
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
     with pytest.raises(RheotwinError, match="tetrahedron 1 has no volume"):
         tet_geometry(points, np.array([[0, 1, 2, 4], [0, 1, 2, 3]]))

@@ -9,7 +9,9 @@ import pytest
 from skfem import MeshHex, MeshQuad, MeshTet, MeshTri
 
 from rheotwin.fem.finite.body import DESCRIPTIONS, FinitePart
+from rheotwin.fem.finite.channels import ChannelLaw
 from rheotwin.fem.finite.kinematics import element_geometry
+from rheotwin.fem.space import vector_basis
 from rheotwin.materials import Channel
 from rheotwin.problem import Problem
 from rheotwin.solver import Simulation
@@ -45,7 +47,9 @@ def mesh(cell: str) -> Any:
 @pytest.fixture
 def body(mesh: Any, cell: str, description: str) -> FinitePart:
     kinematics, measure = DESCRIPTIONS[description]
-    return FinitePart("block", kinematics(element_geometry(mesh, cell)), measure, BULK, SHEAR)
+    return FinitePart(
+        "block", kinematics(element_geometry(vector_basis(mesh, cell))), measure, BULK, ChannelLaw(measure, SHEAR, 7.0)
+    )
 
 
 @pytest.fixture

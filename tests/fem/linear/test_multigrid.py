@@ -1,17 +1,19 @@
 """Multigrid: iterations independent of the mesh, warm starts, what happens when it does not converge."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.polynomial import Chebyshev
 from scipy.sparse import csr_matrix
-from skfem import MeshTri
+from skfem import MeshHex, MeshTet, MeshTri
 
 from rheotwin.errors import RheotwinError
 from rheotwin.fem import linear
 from rheotwin.fem.fast.block_rows import BlockRows
-from rheotwin.fem.space import lame_matrix, shear_matrix, vector_basis
+from rheotwin.fem.fast.solids import joined
+from rheotwin.fem.space import body_space, lame_matrix, shear_matrix, vector_basis
 
 
 def solver(body: Any, tolerance: float = 1e-10, columns: slice = slice(None)) -> linear.Multigrid:
@@ -148,3 +150,27 @@ def test_plane_and_scalar_problems() -> None:
     for factor in (block_factor, linear.factorise(matrix, "amg")):
         np.testing.assert_allclose(factor.solve(load), expected, rtol=1e-6)
     assert block_factor.iterations < 30
+
+
+@pytest.mark.parametrize("cell", ["tet", "hex"])
+@pytest.mark.parametrize("held", ["all", "rollers"])
+def test_order_one_corrects_order_two(cell: str, held: str) -> None:
+    """With a mass, other moduli in every cell, and two bodies; the answer is that of a factor, the count is small."""
+    grid = [np.linspace(0.0, 1.0, 4)] * 3
+    mesh = (MeshTet if cell == "tet" else MeshHex).init_tensor(*grid)
+    space, random = body_space(mesh, cell, 2), np.random.default_rng(0)
+    assert space.solids is not None
+    lame, shear = random.uniform(0.5, 2.0, (2, 2, mesh.nelements))
+    parts = [(space.solids, first, lame[k], shear[k]) for k, first in enumerate((0, space.nodes))]
+    matrix = replace(joined(parts, 2 * space.nodes), diagonal=random.uniform(0.0, 0.01, 6 * space.nodes))
+    points = np.concatenate([space.points, space.points + 2.0 * np.eye(3)[0]])
+    fixed = np.repeat((points[:, 2] == 0.0)[:, None], 3, axis=1)
+    if held == "rollers":
+        fixed[:, 1] = points[:, 1] == 0.0
+    free = np.flatnonzero(~fixed)
+    load, nodes = random.normal(size=len(free)), linear.Unknowns(points, free)
+    factor, direct = (linear.factorise(matrix, name, nodes=nodes) for name in ("amg", "splu"))
+    np.testing.assert_allclose(factor.solve(load), direct.solve(load), rtol=0.0, atol=1e-7 * np.abs(load).max())
+    assert factor.iterations <= 25 and "order 1 corrects order 2" in factor.reason
+    again = factor.solve(load, factor.solve(load))
+    assert factor.iterations <= 1 and np.abs(factor.matrix @ again - load).max() <= 1e-8

@@ -24,27 +24,37 @@ LONG = (
     *("bar-press-2d", "calibrated-fine-3d", "calibrated-lattice-3d", "chain-1d", "digital-push-3d", "dropped-2d"),
     *("flattened-3d", "imprint-2d", "press-match-2d", "push-hold-release-3d", "pushed-3d", "resting-2d", "resting-3d"),
     *("shape-press-3d", "shear-quad-2d", "shear-volume-2d", "sliding-2d", "standing-2d", "three-blocks"),
-    *("topology-press-2d", "touch-core-3d", "touch-dough-3d", "touch-sponge-3d", "triangle-press-2d"),
+    *("blind-lattice-3d", "topology-press-2d", "touch-core-3d", "touch-dough-3d", "touch-sponge-3d"),
+    "triangle-press-2d",
 )
 REFUSED = {
     "after-contact-2d": "'cell_stress' is beyond this solver",
+    "armadillo-3d": "'elastoplastic' is beyond this solver",
+    "blind-push-3d": "steps of 3200 edges would take too long",
     "bouncing-cube-3d": "springs without viscosity",
+    "bunny-3d": "'elastoplastic' is beyond this solver",
     "coarse-fine-2d": "hangs on an edge of a coarser cell, which is beyond this solver",
     "coarse-fine-3d": "hangs on an edge of a coarser cell, which is beyond this solver",
+    "cubes-3d": "'elastoplastic' is beyond this solver",
     "dropped-lattice-3d": "start at rest with this solver",
     "flattened-square-2d": "the longest overflow in a difference of positions or velocities",
     "foam-press-2d": "a range analysis of 846577680 steps of 208 edges would take too long",
     "lobes-2d": "the longest overflow in",
+    "merge-3d": "'elastoplastic' is beyond this solver",
     "mixed-press-3d": "'mixed' is beyond this solver",
     "pile-2d": "a range analysis of 40480 steps of 519 edges with contact among 6 bodies would take too long",
+    "rod-3d": "'elastoplastic' is beyond this solver",
     "roller-2d": "'three-element with softening' is beyond this solver",
     "roller-3d": "'three-element with softening' is beyond this solver",
+    "rubber-2d": "'mooney-rivlin' is beyond this solver",
     "shear-volume-3d": "the longest overflow in a velocity",
+    "sheet-3d": "'elastoplastic' is beyond this solver",
     "square-roller-2d": "'three-element with softening' is beyond this solver",
     "square-roller-3d": "'three-element with softening' is beyond this solver",
     "thrown-2d": "'three-element with softening' is beyond this solver",
     "two-laws-3d": "springs without viscosity",
     "unified-2d": "'three-element with slider' is beyond this solver",
+    "upset-3d": "'elastoplastic' is beyond this solver",
 }
 """What their one sentence says; where two bodies fold or a block snaps through, rounding decides where they go."""
 FOLDING = ("lobes-2d", "shear-volume-3d")
@@ -91,5 +101,5 @@ def test_other_shipped_scenes_are_refused_in_a_sentence(name: str) -> None:
     faults = (
         [fault.message for fault in told.value.faults] if isinstance(told.value, InputFaults) else [str(told.value)]
     )
-    assert len(faults) == 1 and "\n" not in faults[0]
-    assert REFUSED[name] in faults[0]
+    assert not any("\n" in fault for fault in faults)
+    assert any(REFUSED[name] in fault for fault in faults)

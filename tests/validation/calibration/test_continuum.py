@@ -57,9 +57,38 @@ def test_volume_comes_back_in_part_after_the_release() -> None:
     np.testing.assert_allclose(floor, -force, atol=1e-9 * np.abs(force).max())  # there is no inertia
 
 
+def sheared(options: Data, *, down: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Forces of punch and floor (times, 3) on a cell whose top moves sideways by its height in a second."""
+    top = path((0.0, 0.2, 1.0), [[0.0, 0.0, 0.0], [0.0, 0.0, -down], [0.8, 0.0, -down]])
+    weak: Data = LAW | {"voigt_viscosity": {"bulk": 0.0, "shear": 1e-6}, "bulk": 100.0, "shear": 1e-6}
+    weak["series_viscosity"] = {"bulk": 1e9, "shear": 1e-3 if down == 0.0 else 35.0}
+    if down:
+        weak |= {"shear": 20.0}
+    supports = {"floor": side("bottom"), "punch": side("top", motion=top)}
+    problem = pressed(0.0, cells=[1, 1, 1], law=weak, supports=supports, solvers={"continuum": options}, density=1e-3)
+    course = continuum_course(problem, np.array([0.8, 1.0]), step=0.01)
+    return course.forces["support.punch"][..., 0], course.forces["support.floor"][..., 0]
+
+
+def test_the_branch_of_large_strain_is_neo_hookean() -> None:
+    """In simple shear gamma of a unit cell the traction is G gamma, whatever gamma."""
+    punch, _ = sheared({"branch": 50.0})
+    np.testing.assert_allclose(-punch[:, 0], [50.0 * 0.6, 50.0 * 0.8], rtol=2e-2)
+
+
+def test_a_floor_with_friction_lets_slide_at_mu_times_what_presses_on_it() -> None:
+    punch, floor = sheared({"friction": {"floor": 0.2}}, down=0.1)
+    assert np.all(floor[:, 2] < -1.0)
+    np.testing.assert_allclose(np.abs(floor[:, 0]), 0.2 * -floor[:, 2], rtol=2e-2)
+    stuck, _ = sheared({}, down=0.1)
+    assert abs(stuck[0, 0]) > 1.5 * abs(punch[0, 0])
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
+        ({"solvers": {"continuum": {"branches": 1.0}}}, "solvers.continuum.branches: unknown option"),
+        ({"solvers": {"continuum": {"friction": {"flor": 1.0}}}}, "no support is named 'flor'"),
         (
             {"law": LAW | {"voigt_viscosity": {"bulk": 1.0, "shear": ETA1}}},
             "without a bulk viscosity",

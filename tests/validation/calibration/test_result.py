@@ -9,7 +9,16 @@ import pytest
 from rheotwin.scene import load_scene, parse_scene
 from rheotwin.validation.calibration import Evaluation, Parameter
 from rheotwin.validation.calibration.campaign import Found
-from rheotwin.validation.calibration.result import Result, covariance_at, flat, floor, result, scene_text, sentences
+from rheotwin.validation.calibration.result import (
+    Result,
+    covariance_of,
+    flat,
+    floor,
+    normal_at,
+    result,
+    scene_text,
+    sentences,
+)
 from rheotwin.validation.calibration.searches import Space
 from rheotwin.validation.experiments.metadata import Specimen, Uncertainty
 from rheotwin.validation.experiments.record import ExperimentRecord, Frame
@@ -33,6 +42,9 @@ class Straight:
     def residuals(self, thetas: np.ndarray) -> list[np.ndarray]:
         left = np.full(100, self.rest)
         return [np.concatenate([self.matrix @ np.log(theta / TRUTH), left]) for theta in thetas]
+
+    def by_record(self, thetas: np.ndarray) -> list[list[np.ndarray]]:
+        return [[own] for own in self.residuals(thetas)]
 
     def evaluate(self, thetas: np.ndarray, part: str = "fit") -> list[Evaluation]:
         """Cost: squares; of the records to validate, how far the modulus is from 1900."""
@@ -65,7 +77,7 @@ def result_of(problem: Straight, *thetas: np.ndarray, validate: bool = False) ->
 def test_intervals_are_those_of_least_squares(rest: float) -> None:
     matrix = np.concatenate([SHAPES, FORCES])
     wanted = np.linalg.inv(matrix.T @ matrix) * max(1.0, 100 * rest**2 / (104 - 3))
-    got, noise = covariance_at(Straight(matrix, rest), Space(DOUGH), TRUTH)
+    got, noise = covariance_of(normal_at(Straight(matrix, rest), Space(DOUGH), TRUTH), 3)
     assert got == pytest.approx(wanted, rel=1e-6) and noise == pytest.approx(max(1.0, 900 / 101 if rest else 0.0))
     made = result_of(Straight(matrix, rest), TRUTH)
     for k, item in enumerate(made.parameters):
@@ -87,6 +99,7 @@ def test_what_nothing_tells_is_named_with_its_remedy() -> None:
     assert all(item.high < 1.1 * item.low for item in made.ratios)
     covariance = np.diag([1e-4, 1.0, 1e-4])
     assert [item.combination for item in flat(Space(DOUGH), covariance)] == ["voigt_viscosity"]
+    assert "only a force" in flat(Space(DOUGH), np.diag([1.0, 1e-4, 1e-4]))[0].remedy
     assert "a frame within a tenth of a second after the release" in flat(Space(DOUGH), covariance)[0].remedy
 
 
@@ -100,9 +113,38 @@ def test_seeds_apart_bounds_and_worse_places_are_said() -> None:
     assert "2 of 3 seeds came as far as the best" in said and "further apart" not in said
     apart = "\n".join(sentences(replace(made, ratios=(replace(made.ratios[0], largest=9.0),))))
     assert "voigt_viscosity/young: the seeds lie between 0.25 and 9, further apart than the interval" in apart
-    bounded = result_of(problem, TRUTH * [1.0, 0.02, 1.0])
-    assert [item.bound for item in bounded.parameters] == ["", "low", ""]
-    assert "voigt_viscosity lies on its low bound: widen it" in sentences(bounded)
+
+
+def test_a_bound_is_to_be_widened_unless_nothing_tells_its_parameter() -> None:
+    for matrix, advice in (
+        (np.concatenate([SHAPES, FORCES]), "voigt_viscosity lies on its low bound: widen it"),
+        (SHAPES, "only a force, or the weight of the body, tells the scale of all; or fix one of "),
+    ):
+        problem = Straight(matrix)
+        problem.parameters = (DOUGH[0], replace(DOUGH[1], low=TRUTH[1]), DOUGH[2])
+        made = result_of(problem, TRUTH)
+        assert [item.bound for item in made.parameters] == ["", "low", ""]
+        assert advice in sentences(made)[0]
+
+
+def test_a_search_that_ended_too_soon_says_what_a_step_promises() -> None:
+    problem = Straight(np.concatenate([SHAPES, FORCES]), rest=1.0)
+    assert result_of(problem, TRUTH).promise == 0.0
+    made = result_of(problem, TRUTH * [1.1, 1.0, 0.9])
+    left = problem.residuals((TRUTH * [1.1, 1.0, 0.9])[None])[0]
+    assert made.promise == pytest.approx(1.0 - 100.0 / float(left @ left), rel=1e-3)
+    assert "the search ended too soon: one more step promises" in sentences(made)[0]
+
+
+def test_what_is_common_to_a_record_widens_the_intervals() -> None:
+    """Two records whose slopes are opposite: each alone would go somewhere else."""
+    matrix = np.concatenate([SHAPES, FORCES])
+    sums = normal_at(Straight(matrix), Space(DOUGH), TRUTH)
+    apart = matrix.T @ matrix @ np.array([0.1, 0.0, 0.0])
+    plain, clustered = covariance_of(sums, 3)[0], covariance_of(sums, 3, [apart, -apart])[0]
+    wide = (12.706 / 1.96) ** 2 * 2 * (0.1**2 + 0.1**2)
+    assert plain[0, 0] < 0.01 and clustered[0, 0] == pytest.approx(wide, rel=0.05)
+    assert np.linalg.eigvalsh(clustered - plain).min() > -1e-9
 
 
 def test_records_for_validation_choose_among_the_seeds() -> None:

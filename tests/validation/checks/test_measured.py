@@ -14,8 +14,15 @@ from rheotwin.validation.checks.running import aligned
 from rheotwin.validation.experiments import datasets
 
 DATA = {"cube": "truth-cube", "beam": "clamped-beam-mocap", "ecoflex": "ecoflex-compression"}
-DATA |= {"adhesive": "oca-shear", "silicone": "silicone-indentation", "foam": "vinyl-foam-dma"}
-QUICK = ("cube-data", "cube-small-strain-bonded", "beam-data", "beam-published-fem", "beam-fitted-fem")
+DATA |= {"clay": "clay-poking", "adhesive": "oca-shear", "silicone": "silicone-indentation", "foam": "vinyl-foam-dma"}
+QUICK = (
+    "cube-data",
+    "cube-small-strain-bonded",
+    "beam-data",
+    "beam-published-fem",
+    "beam-fitted-fem",
+    "beam-calibrated",
+)
 QUICK += (
     "adhesive-rates",
     "silicone-chains",
@@ -24,7 +31,17 @@ QUICK += (
     "adhesive-truss",
     "adhesive-shear-volume",
 )
-LONGER = ("beam-damping", "ecoflex-data", "ecoflex-fem", "ecoflex-friction", "beam-fitted-lattice")
+LONGER = (
+    "clay-calibrated",
+    "clay-scale",
+    "cube-calibrated",
+    "ecoflex-calibrated",
+    "beam-damping",
+    "ecoflex-data",
+    "ecoflex-fem",
+    "ecoflex-friction",
+    "beam-fitted-lattice",
+)
 LONGER += ("beam-words", "beam-published-fixed-point", "beam-fitted-fixed-point", "cube-shear-volume-slipping")
 LONGER += ("foam-terms", "foam-blind", "foam-fem", "foam-truss", "foam-shear-volume")
 AGREE = {"beam-fitted-fem": ["frequency, load52"], "beam-published-fem": ["frequency ratio"]}

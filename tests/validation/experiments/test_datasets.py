@@ -1,12 +1,19 @@
 """Readers of the real data sets against numbers their READMEs state; skipped where the data are not there."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rheotwin.__main__ import main
+from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
-from rheotwin.validation.experiments import datasets
+from rheotwin.meshing import element_measures
+from rheotwin.scene import load_scene
+from rheotwin.solver import check_capabilities, find_solver
+from rheotwin.validation.checks import bodies as checks
+from rheotwin.validation.experiments import bodies, datasets
 from rheotwin.validation.experiments.datasets import layer
 from rheotwin.validation.experiments.datasets import published_ecoflex as published
 from rheotwin.validation.experiments.reader import read_experiment
@@ -92,3 +99,47 @@ def test_absent_data_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path:
         table.write_text(text)
         with pytest.raises(RheotwinError, match=words):
             datasets.read_oca_shear("monotonic_0p05-per-s")
+
+
+def test_clay_becomes_a_mesh_of_its_volume_whose_record_knows_its_tool(tmp_path: Path) -> None:
+    """The mesh lies on the heights, keeps the volume, and the tip of the tool touches its top."""
+    need(datasets.CLAY)
+    record, mesh = bodies.clay(1, "round", 0)
+    place = datasets.data_set(datasets.CLAY) / "data-motion-poking-1" / "eef-round"
+    lump = bodies.read_lump(place / "mesh_00_repaired.obj", np.load(place / "mesh_00_repaired_centre_top.npy")[:2])
+    assert element_measures(mesh).sum() == pytest.approx(lump.volume, rel=1e-3)
+    assert 1e6 * lump.volume == pytest.approx(47.3, abs=0.5) and mesh.p.min() == 0.0
+    tool = record.setup["tools.eef"]
+    assert tool["center"][2] - tool["radius"] == pytest.approx(lump.height.max(), abs=0.5e-3)
+    assert record.path is not None
+    assert 1e3 * record.path.values[:, 2].min() == pytest.approx(-15.0, abs=0.1)
+    assert main(["experiment", "convert", "clay-1-round-0", "--output", str(tmp_path / "clay")]) == 0
+    again = read_experiment(tmp_path / "clay")
+    assert again.setup["bodies.lump.path"] == str(tmp_path / "clay" / bodies.LUMP_FILE)
+    np.testing.assert_array_equal(again.frames[0].points, record.frames[0].points)
+
+
+def test_what_cannot_be_converted_is_said_with_what_can(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", "convert", "clay-1-ruond-0", "--output", str(tmp_path / "clay")]) == 2
+    assert "there is no record 'clay-1-ruond-0'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("body", [checks.CLAY, checks.CUBE, checks.BEAM, checks.ECOFLEX], ids=lambda body: body.scene)
+def test_scenes_of_real_bodies_are_ready_to_run(body: checks.Body) -> None:
+    scene = load_scene(bodies.SCENES / f"{body.scene}-3d.toml")
+    assert len(body.found) == len(scene.calibrate)
+    assert all(spec.low <= value <= spec.high for spec, value in zip(scene.calibrate.values(), body.found, strict=True))
+    check_capabilities(find_solver(body.solver), build_problem(scene))
+
+
+@pytest.mark.exhaustive
+def test_a_real_beam_is_calibrated_from_data_set_to_prediction(tmp_path: Path) -> None:
+    need(datasets.BEAM)
+    for name in ("beam-gravity_a", "beam-gravity_b"):
+        assert main(["experiment", "convert", name, "--output", str(tmp_path / name)]) == 0
+    scene, budget = str(bodies.SCENES / "beam-3d.toml"), ["--budget", "60", "--seeds", "1", "--quiet"]
+    asked = ["calibrate", scene, str(tmp_path / "beam-gravity_a"), "--predict", str(tmp_path / "beam-gravity_b")]
+    assert main([*asked, "--solver", "fem", *budget, "--output", str(tmp_path / "found")]) == 0
+    result = json.loads((tmp_path / "found" / "calibration.json").read_text())
+    assert [item["value"] for item in result["parameters"]] == pytest.approx(checks.BEAM.found, rel=0.05)
+    assert result["promise"] == 0.0 and result["qualities"][1]["cost"] < 0.8 * result["qualities"][1]["start"]

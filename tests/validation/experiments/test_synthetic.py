@@ -1,6 +1,7 @@
 """Synthetic experiments of a run whose motion is known, and runs held against them; the command line."""
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from rheotwin.record import BodyInfo, GridTopology, Manifest, MeshInfo, RecordWr
 from rheotwin.record.manifest import describe_fields
 from rheotwin.validation.experiments.agreement import agreement
 from rheotwin.validation.experiments.record import ExperimentRecord
-from rheotwin.validation.experiments.synthetic import Noise, from_run
+from rheotwin.validation.experiments.synthetic import Noise, from_run, from_view
 from rheotwin.validation.experiments.writer import write_experiment
 from rheotwin.validation.run_view import RunView, view_of
 
@@ -80,6 +81,16 @@ def test_without_noise_the_run_agrees_with_its_own_experiment(run: RunView, sile
     np.testing.assert_allclose(silent.force.values[-1], [0.0, -100.0, 0.0])
     np.testing.assert_allclose(silent.path.values[-1], [0.0, -0.0018, 0.0])
     assert silent.punch is not None and silent.punch.shape == "box"
+
+
+def test_the_tool_that_moves_comes_before_the_floor_it_presses_against(run: RunView) -> None:
+    floor = {f"tool.a-floor.force_{axis}": np.ones(len(run.probe_times)) for axis in "xyz"}
+    scene = {"tools": {"a-floor": {"shape": "plane"}, "bar": {"shape": "bar", "motion": {"times": [0.0, 1.0]}}}}
+    both = replace(run, probes=floor | dict(run.probes), manifest=dict(run.manifest) | {"scene": scene})
+    assert both.pushers == (("tool", "bar"), ("tool", "a-floor"))
+    record, _ = from_view(both, "both", noise=SILENT, seed=1, points=10)
+    assert record.force is not None and record.force.values[-1, 1] == pytest.approx(-100.0)
+    assert agreement(both, record).force == pytest.approx(0.0, abs=1e-12)
 
 
 def test_points_lie_on_the_seen_surface_spread_by_area_with_normals_outwards(silent: ExperimentRecord) -> None:
