@@ -76,6 +76,7 @@ async def looked_at(show: Show) -> tuple[float, float, list[float]]:
     from rheotwin.touch.server import Server
     from tests.touch.browser import Browser
 
+    middle = show.live.problem.points.mean(axis=0)
     server, ready = Server(show, "127.0.0.1", PORT), asyncio.Event()
     serving = asyncio.create_task(server.serve(ready.set))
     await ready.wait()
@@ -86,10 +87,11 @@ async def looked_at(show: Show) -> tuple[float, float, list[float]]:
             await asyncio.sleep(SECONDS)
             rate = (await page.value("touch.drawn") - drawn) / (perf_counter() - begin)
             spent = server.seconds / max(1e-9, perf_counter() - begin)
-            await page.mouse("mousePressed", 480, 440)
+            x, y = await page.value(f"touch.where({middle[0]}, 0, {middle[2]})")
+            await page.mouse("mousePressed", x, y)
             await page.until("touch.numbers.held")
-            delays = [await page.value(DELAY % k) for k in range(MOVES)]
-            await page.mouse("mouseReleased", 480, 440)
+            delays = [await page.value(DELAY % (x + 9 * (k % 8), y)) for k in range(MOVES)]
+            await page.mouse("mouseReleased", x, y)
     show.loop.ended = True
     await serving
     return rate, spent, [delay for delay in delays if delay is not None]
@@ -97,7 +99,7 @@ async def looked_at(show: Show) -> tuple[float, float, list[float]]:
 
 DELAY = """(() => { const view = document.getElementById("view"), old = touch.numbers["hand.x"];
   const begin = performance.now();
-  view.dispatchEvent(new PointerEvent("pointermove", { pointerId: 1, clientX: 480 + 9 * (%d %% 8), clientY: 430 }));
+  view.dispatchEvent(new PointerEvent("pointermove", { pointerId: 1, clientX: %g, clientY: %g }));
   return new Promise((done) => { const look = () => {
     if (Math.abs(touch.numbers["hand.x"] - old) > 1e-5) requestAnimationFrame(() => done(performance.now() - begin));
     else if (performance.now() - begin > 1000) done(null); else setTimeout(look, 1); }; look(); }); })()"""

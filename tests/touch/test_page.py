@@ -210,7 +210,7 @@ def test_the_real_page_drags_shows_and_keeps_what_replays(width: int, tmp_path: 
         ):
             await page.open(server.address)
             still = await page.picture(tmp_path / "still.png")
-            x, y = (0.36 * width, 0.52 * height) if against else (0.5 * width, 0.55 * height)
+            x, y = await page.value("touch.where(0.05, 0, 0.03)")
             await page.mouse("mousePressed", x, y)
             await page.until("touch.numbers.held")
             for k in range(1, 20):

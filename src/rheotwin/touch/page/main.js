@@ -21,6 +21,11 @@ let drag = null, dirty = true, drawn = 0, pictures = 0, latest = null;
 export const state = { pictures: 0, drawn: 0, numbers: {}, seen: [], ready: false }; // what tests look at
 window.touch = state;
 
+state.where = (...place) => { // where a place of the scene is on the screen
+  const seen = new Vector3(...place).project(camera);
+  return [(0.5 + 0.5 * seen.x) * innerWidth, (0.5 - 0.5 * seen.y) * innerHeight];
+};
+
 const sun = new DirectionalLight(0xffffff, 1.6);
 world.add(sun);
 
@@ -118,6 +123,7 @@ export function build(given) {
   spring.renderOrder = point.renderOrder = 1;
   world.add(spring, point);
   sun.position.set(-0.4, -0.8, 1.2).setLength(scene.extent * 5);
+
   look();
   sliders();
 }
