@@ -28,7 +28,7 @@ from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, Giving
 from rheotwin.constraints.contact.pack import contact_of
 from rheotwin.constraints.contact.pairs import LISTED, History
 from rheotwin.constraints.contact.setup import ContactSetup
-from rheotwin.constraints.grabs import Grabs, pull
+from rheotwin.constraints.grabs import Grabs, pack_grabs, pull
 from rheotwin.constraints.motion import Motion, Tables, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
 from rheotwin.kernels.blocks import STEP, TIME, Now
@@ -129,13 +129,13 @@ def pack_boundary(
     masses: Array,
     weight: Array,
     owners: Indices,
-    grabs: Grabs,
     motions: Sequence[Motion],
     loads: Sequence[Load],
     tools: Sequence[RigidTool],
     runaway: float,
     extent: float,
     spacing: float = 0.0,
+    grabs: Grabs | None = None,
 ) -> Boundary:
     """Flatten supports, loads and tools of points (N, d) [m] with masses (N d,) [kg] and weights (N d,) [N].
 
@@ -153,7 +153,8 @@ def pack_boundary(
     )
     ease = padded((owners < 0) / nodes.mass.reshape(points.shape))
     contact = contact_of(ContactSetup.exact(len(tools)), tools, points, ease, spacing, extent)
-    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), contact, grabs)
+    held_by_hand = pack_grabs((), ease) if grabs is None else grabs
+    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), contact, held_by_hand)
 
 
 def _pack_held(owners: Indices, motions: Sequence[Motion]) -> Held:

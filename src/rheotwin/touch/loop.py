@@ -140,12 +140,13 @@ class Loop:
                     self.orders.popleft()()
                     deadline = perf_counter()
                 if self.paused:
+                    if self.pace is None:
+                        return
                     sleep(FRAME_SECONDS)
                     deadline = perf_counter()
                     continue
                 begin = perf_counter()
-                if not self.period() and self.pace is None:
-                    return
+                self.period()
                 if self.pace is None:
                     continue
                 deadline += self.live.period / self.pace
