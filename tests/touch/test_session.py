@@ -271,3 +271,14 @@ def test_a_window_takes_hold_of_the_body_and_of_a_tool() -> None:
         show.loop.period()
     assert show.live.simulation.reactions()["tool.finger"][2] > 0.0
     window.plotter.close()
+
+
+def test_a_body_that_is_torn_waits_to_begin_again() -> None:
+    simulation = live(kernel="general")
+    loop = Loop(simulation, Wanted(1e-3), pace=None)
+    simulation.simulation.state.velocities[5] = np.nan  # type: ignore[attr-defined]
+    loop.run(1.0)
+    assert "the body was torn at t = 0" in loop.message and loop.diverged and simulation.time < 0.01
+    loop.begin_again()
+    loop.run(0.05)
+    assert loop.message == "" and simulation.time == pytest.approx(0.05)
