@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Reals
 from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.fields import CELL_STRESS
@@ -234,7 +234,7 @@ class Splitting(Protocol):
     def first_split(self) -> float:
         """Time [s] at which a pair first broke or a node was taken away; infinity before."""
 
-    def particles(self) -> tuple[Array, dict[str, Array]]:
+    def particles(self) -> tuple[Array, dict[str, Reals]]:
         """Return the places (M, 3) [m] of the particles and all `PARTICLE_FIELDS` (M,) or (M, components)."""
 
     def counts(self) -> dict[str, int]:
