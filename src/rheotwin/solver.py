@@ -64,6 +64,8 @@ class Capabilities:
     """Whether laws may have a Poisson ratio of 0.5."""
     links: bool = False
     """Whether rigid links may join nodes (`links` of a scene)."""
+    grabs: bool = False
+    """Whether hands may hold points (`grabs` of a scene)."""
     parts: bool = False
     """Whether parts of a body may have laws of their own (`parts` of a body)."""
     cell_stress: bool = False
@@ -121,6 +123,9 @@ class Capabilities:
             hanging.append(Fault("output.fields", f"{CELL_STRESS!r} is beyond this solver; leave it out"))
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))
+        if problem.grabs and not self.grabs:
+            able = "truss, shear-volume, local-shape, or fem with stepper central-difference"
+            hanging.append(Fault("grabs", f"points held by a hand are beyond this solver; choose {able}"))
         return hanging + [
             Fault(place, f"{value!r} is beyond this solver, which does {', '.join(map(str, sorted(able))) or 'none'}")
             for place, value, able in asked

@@ -23,7 +23,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from rheotwin.errors import Fault, RheotwinError, nearest_name
 from rheotwin.scene.base import Count, Dimension, Line, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
-from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
+from rheotwin.scene.boundary import ForceSpec, GrabSpec, LinkSpec, ProbeSpec, SupportSpec
 from rheotwin.scene.calibrate import CalibratedSpec, Place
 from rheotwin.scene.checks import cross_faults, draft_of, reading_of
 from rheotwin.scene.contact import ContactSpec
@@ -93,6 +93,8 @@ class Scene(SceneModel):
     """Forces, by name."""
     links: dict[Name, LinkSpec] = Field(default_factory=dict)
     """Rigid links between nodes, by name."""
+    grabs: dict[Name, GrabSpec] = Field(default_factory=dict)
+    """Points held by a hand, by name."""
     probes: dict[Name, ProbeSpec] = Field(default_factory=dict)
     """Nodes followed closely, by name."""
     cases: dict[Name, CaseSpec] = Field(default_factory=dict)
