@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,8 @@ from scipy.sparse.linalg import spsolve
 
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import poses_at
+from rheotwin.constraints.grabs import Grabs, hand_reactions
+from rheotwin.constraints.motion import Tables
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import LinearBody
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
@@ -94,11 +96,20 @@ class FemSimulation:
             if not np.abs(self._state.u).max() <= RUNAWAY * self._problem.extent:
                 break  # the run loop says where; stopping here makes the time it names independent of chunks
 
+    @property
+    def live_arrays(self) -> Callable[[], tuple[Grabs, Tables]]:
+        """What a hand writes into while steps are taken; only the explicit stepper has it."""
+        if not isinstance(self._stepper, CentralDifference):
+            raise AttributeError("live_arrays")
+        return self._stepper.live_arrays
+
     def _outside_and_links(self) -> tuple[Array, Array]:
         """Return what supports and tools exert, M a + f_int - f_ext (rows, d) [N], and the multipliers of links."""
         model, state = self._model, self._state
         residual = model.mass @ state.acceleration - model.applied(self.time) + state.internal_force(model)
         multipliers = np.zeros(0)
+        if isinstance(self._stepper, CentralDifference) and len(self._stepper.pulled):
+            residual = residual - self._stepper.pulled_nodes()
         if model.problem.links:
             others = contact_normals(model, state.contacts)
             # contacts by laws are known; what exact ones exert is found together with the links
@@ -126,6 +137,8 @@ class FemSimulation:
         prescribed = self._problem.prescribed
         forces = (-np.where(model.owners == index, held, 0.0).sum(axis=0) for index in range(len(prescribed)))
         supports = on_supports(prescribed, forces)
+        if isinstance(self._stepper, CentralDifference):
+            tools |= hand_reactions(self._problem.grabs, self._stepper.pulled, model.dimension)
         return tools | supports | link_tensions(model, self._state.u, multipliers)
 
     def _pushes(self) -> Pushes:
@@ -267,6 +280,7 @@ class FemSolver:
         links=True,
         contact=ALL_CONTACT,
         incompressible=True,
+        grabs=True,
         parts=True,
         cell_stress=True,
     )
@@ -288,6 +302,11 @@ class FemSolver:
         assert isinstance(options, FemOptions)
         _require_ties(problem, options)
         require_contact(problem, options)
+        if problem.grabs and options.stepper != "central-difference":
+            raise RheotwinError(
+                f"solvers.fem.stepper: {options.stepper!r} knows no points held by a hand; choose the stepper "
+                '"central-difference", or leave `grabs` out'
+            )
         if options.kinematics != "total-lagrangian":
             _require_no_energies(problem, options)
         if options.kinematics != "small":

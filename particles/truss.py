@@ -368,6 +368,7 @@ class TrussSolver:
         tools=SOLID_TOOLS,
         hanging_nodes=True,
         links=True,
+        grabs=True,
         parts=True,
         cell_stress=True,
         contact=ALL_CONTACT,

@@ -79,6 +79,10 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
     if name == "semi-implicit":
         return Stepper(SEMI_IMPLICIT_SCHEME, general_steps(forces, Surroundings(boundary, state), h), work)
     _require_linear(name, state)
+    if len(boundary.grabs.node):
+        raise RheotwinError(
+            f'solvers.truss.stepper: {name!r} knows no hands; use stepper = "semi-implicit", or leave `grabs` out'
+        )
     if name == "implicit":
         others = forces._replace(edges=_none_of(forces.edges), cells=_none_of(forces.cells))
         return Stepper(

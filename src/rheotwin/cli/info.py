@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheotwin.cli.run import add_set_argument, parse_settings
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import RheotwinError, visible
 
 if TYPE_CHECKING:
     from rheotwin.problem import Problem
@@ -39,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
         about = _scene(load_scene(args.path, settings.scene), settings.options.get("fem", {}))
     else:
         raise RheotwinError(f"{args.path}: there is no such record folder or scene file")
-    print(json.dumps(about, indent=2) if args.json else _text(about))
+    print(json.dumps(about, indent=2) if args.json else visible(_text(about)))
     return 0
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheotwin.errors import RheotwinError
+from rheotwin.texts import read_toml
 
 if TYPE_CHECKING:
     from rheotwin.loop import Outcome
@@ -105,7 +106,7 @@ def parse_settings(items: list[str]) -> Settings:
                 f"--set {shown}: write PLACE=VALUE, for example truss.step=1e-3 or laws.foam.young=30e3"
             )
         try:
-            value = tomllib.loads(f"value = {text}")["value"]
+            value = read_toml(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             value = text.strip()
         if first in tables:
