@@ -1,4 +1,4 @@
-"""Settings of the site: `make docs` writes it to build/site from the pages of docs/ and from what the code says of itself."""
+"""Settings of the site: `make docs` writes it to build/site from the pages of docs/ and from the code."""
 
 from __future__ import annotations
 

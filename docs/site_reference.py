@@ -1,4 +1,4 @@
-"""Pages of the site that the code writes of itself: keys of a scene, options of solvers, verbs; changelog and contributing.
+"""Pages of the site made from the code: keys of a scene, options of solvers, verbs; changelog and contributing.
 
 Written by `make docs` into docs/reference, which is not committed.
 """
@@ -153,7 +153,10 @@ def _verb_page() -> str:
         usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
         text += [f"```text\n{usage}\n```\n"]
         rows = (
-            (f"`{_spelled(action)}`", (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%"))
+            (
+                f"`{_spelled(action)}`",
+                (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%"),
+            )
             for action in parser._actions
             if action.help != argparse.SUPPRESS and action.dest != "help"
         )
