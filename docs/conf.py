@@ -32,7 +32,7 @@ MISSING = {page for page in ("touch", "reliability", "python") if not (DOCS / f"
 
 
 def _lead_inside(_: Sphinx, docname: str, source: list[str]) -> None:
-    if docname == "index":
+    if docname == "how-to":
         source[0] = "\n".join(line for line in source[0].split("\n") if line not in MISSING)
     for file, page in OUTSIDE.items():
         source[0] = source[0].replace(file, page.replace("](", "](../") if "/" in docname else page)

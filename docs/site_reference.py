@@ -18,6 +18,19 @@ from rheotwin.solver import all_solvers
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = "reference"
+INDEX = """# Reference
+
+```{toctree}
+:maxdepth: 1
+
+scene
+solvers
+verbs
+../limits
+changelog
+contributing
+```
+"""
 BOUNDS = {"exclusiveMinimum": ">", "minimum": "≥", "exclusiveMaximum": "<", "maximum": "≤"}
 CONTAINERS = ("anyOf", "oneOf", "allOf")
 WORDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "object": "table"}
@@ -26,7 +39,7 @@ WORDS = {"integer": "whole number", "boolean": "true or false", "string": "text"
 def write_pages(folder: Path) -> None:
     """Write all pages; leave a page alone that says the same already, so that Sphinx need not read it again."""
     folder.mkdir(exist_ok=True)
-    pages = {"scene": _scene_page(), "solvers": _solver_page(), "verbs": _verb_page()}
+    pages = {"index": INDEX, "scene": _scene_page(), "solvers": _solver_page(), "verbs": _verb_page()}
     for name in ("CHANGELOG", "CONTRIBUTING"):
         pages[name.lower()] = (ROOT / f"{name}.md").read_text(encoding="utf-8").replace("](docs/", "](../")
     for name, text in pages.items():
@@ -56,51 +69,58 @@ def _references(schema: Mapping[str, Any]) -> set[str]:
     return found.union(*(_references(part) for part in (*parts, *schema.get("patternProperties", {}).values())))
 
 
-def _kinds(schema: Mapping[str, Any]) -> str:
+def _kinds(schema: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Say what a key takes: its choices, or a kind of value with bounds and unit."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
-        return "any value" if name == "JsonValue" else f"[{name}](#{name.lower()})"
+        return "any value" if name == "JsonValue" else f"[{names[name]}](#{name.lower()})"
     if "const" in schema or "enum" in schema:
         return ", ".join(_json(choice) for choice in schema.get("enum", [schema.get("const")]))
     for key in CONTAINERS:
         if key in schema:
-            said = [_kinds(part) for part in schema[key] if part.get("type") != "null"]
+            said = [_kinds(part, names) for part in schema[key] if part.get("type") != "null"]
             if any(part.get("type") == "number" for part in schema[key]):
                 said = [word for word in said if word != "text"]  # The text is the number with its unit.
             return " or ".join(dict.fromkeys(said)) + (f" ({schema['x-unit']})" if "x-unit" in schema else "")
     kind = str(schema.get("type", "any value"))
     if kind == "array":
         inner = schema["prefixItems"] if "prefixItems" in schema else [schema.get("items", {})]
-        said = f"list of {', '.join(dict.fromkeys(_kinds(part) for part in inner))}"
+        said = f"list of {', '.join(dict.fromkeys(_kinds(part, names) for part in inner))}"
         return said + (f" ({schema['x-unit']})" if "x-unit" in schema else "")
     if "patternProperties" in schema:
-        return "tables by name: " + ", ".join(_kinds(part) for part in schema["patternProperties"].values())
+        return "tables by name: " + ", ".join(_kinds(part, names) for part in schema["patternProperties"].values())
     if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return f"table of names to {_kinds(schema['additionalProperties'])}"
+        return f"table of names to {_kinds(schema['additionalProperties'], names)}"
     bounds = " and ".join(f"{sign} {schema[key]:g}" for key, sign in BOUNDS.items() if key in schema)
     unit = f" ({schema['x-unit']})" if "x-unit" in schema else ""
     return " ".join((WORDS.get(kind, kind), bounds)).strip() + unit
 
 
-def _keys(model: Mapping[str, Any]) -> str:
+def _keys(model: Mapping[str, Any], names: Mapping[str, str]) -> str:
     needed = model.get("required", ())
     rows = (
         (
             f"`{key}`",
-            _kinds(field),
-            "must be given" if key in needed else _json(field["default"]) if field.get("default") is not None else "",
             field.get("description", ""),
+            _kinds(field, names),
+            "must be given" if key in needed else _json(field["default"]) if field.get("default") is not None else "",
         )
         for key, field in model["properties"].items()
     )
-    return _table(("key", "takes", "default", "meaning"), rows)
+    return _table(("key", "meaning", "takes", "default"), rows)
+
+
+def _name(name: str, model: Mapping[str, Any]) -> str:
+    """Name a model by the word that chooses it in a scene, as `shape = "bar"`, or else by its own name."""
+    fields = model.get("properties", {}).items()
+    return next((f'`{key} = "{field["const"]}"`' for key, field in fields if "const" in field), name)
 
 
 def _scene_page() -> str:
     schema = scene_schema()
     models: dict[str, Any] = schema["$defs"]
     fields: dict[str, Any] = schema["properties"]
+    names = {name: _name(name, model) for name, model in models.items()}
     small = {key: {**field, "default": None} if "$ref" in field else field for key, field in fields.items()}
     text = [
         "# Keys of a scene\n",
@@ -108,7 +128,7 @@ def _scene_page() -> str:
         '(`"5 cm"`); the unit named here is the one a bare number has without `[units]`. '
         "[Scenes](../scenes.md) explains them with examples.\n",
         "## Top level\n",
-        _keys({**schema, "properties": small}),
+        _keys({**schema, "properties": small}, names),
     ]
     seen: set[str] = {"JsonValue"}
 
@@ -117,7 +137,8 @@ def _scene_page() -> str:
             if name in seen:
                 continue
             seen.add(name)
-            yield f"### {name}\n\n{models[name].get('description', '')}\n\n{_keys(models[name])}"
+            about = f"{models[name].get('description', '')}\n\n{_keys(models[name], names)}"
+            yield f"({name.lower()})=\n### {names[name]}\n\n{about}"
             for inner in models[name]["properties"].values():
                 yield from told(inner)
 
@@ -138,11 +159,11 @@ def _solver_page() -> str:
         able = ((part, ", ".join(str(item) for item in about[part])) for part in ("dimensions", "planes", "cells"))
         more = ((part, ", ".join(about[part])) for part in ("laws", "tools", "contact"))
         options = (
-            (f"`{option}`", field["allowed"], solvers._default(field).removeprefix("default: "), field["description"])
+            (f"`{option}`", field["description"], field["allowed"], solvers._default(field).removeprefix("default: "))
             for option, field in about["options"].items()
         )
         text += [f"## {name}\n\n{about['description']}\n", _table(("it takes", ""), iter((*able, *more)))]
-        text += [_table(("option", "takes", "default", "meaning"), options)]
+        text += [_table(("option", "meaning", "takes", "default"), options)]
     return "\n".join(text)
 
 
