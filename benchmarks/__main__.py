@@ -14,6 +14,7 @@ ALL = (
     *("tree", "house", "first_result", "fem", "particles", "continuum", "local_shape", "slave", "contact"),
     "fixed_point",
     "calibration",
+    "touch",
 )
 ASKED = ("mutations",)
 """What takes very long and runs only when it is named."""

@@ -18,6 +18,7 @@ from skfem import FacetBasis, LinearForm
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.constraints.motion import Motion, motion_rates
 from rheotwin.constraints.tools import RigidTool
+from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import Body, Term
 from rheotwin.fem.finite.body import DESCRIPTIONS, finite_body
 from rheotwin.fem.linear import require_no_free_modes
@@ -34,6 +35,8 @@ PADDING = -2
 AXIS = -3
 """Owner of the radial component on the axis of an axisymmetric body: symmetry holds it."""
 
+SAME_SHARE = 1e-9
+"""Rounding of the shares in the motion of a node that hangs."""
 SAME_TIME = 1e-12
 """Share of the duration within which times are one: a kink of a motion at the end of a step belongs to the next."""
 
@@ -85,9 +88,20 @@ class Model:
 
     @cached_property
     def vertex_rows(self) -> Indices:
-        """Rows of the problem's nodes, in their order."""
-        pairs = zip(self.bodies, self.first_rows, strict=True)
-        return np.concatenate([first + np.arange(body.space.vertices) for body, first in pairs])
+        """Rows of the problem's nodes, in their order; -1 for those that hang."""
+        found = np.full(len(self.problem.points), -1)
+        for own, body, first in zip(self.problem.bodies, self.bodies, self.first_rows, strict=True):
+            found[own.first_node + body.space.kept] = first + np.arange(len(body.space.kept))
+        return found
+
+    def at_vertices(self, vector: Array) -> Array:
+        """Return the values (N, d) of a vector at the problem's nodes."""
+        values = vector.reshape(-1, self.dimension)
+        found = values[self.vertex_rows]
+        for own, body, first in zip(self.problem.bodies, self.bodies, self.first_rows, strict=True):
+            if len(own.hanging):
+                found[own.nodes] = body.space.follows @ values[first : first + body.space.nodes]
+        return np.asarray(found)
 
     @cached_property
     def held(self) -> Flags:
@@ -119,7 +133,9 @@ class Model:
         found = np.zeros_like(self.points)
         for own, body, first in zip(self.problem.bodies, self.bodies, self.first_rows, strict=True):
             given = self.problem.start_velocities[own.nodes]
-            every = np.concatenate([given, *(given[group].mean(axis=1) for group in body.space.parents)])
+            every = np.concatenate(
+                [given[body.space.kept], *(given[group].mean(axis=1) for group in body.space.parents)]
+            )
             found[first : first + len(every)] = every
         return np.where(self.held, 0.0, found.ravel())
 
@@ -149,6 +165,13 @@ def _selected(problem: Problem, body: ProblemBody, space: Space, item: Prescribe
     chosen = np.zeros(len(problem.points), dtype=bool)
     chosen[item.nodes] = True
     inherited = space.with_inherited(chosen[body.nodes])
+    if len(body.hanging):
+        alone = chosen[body.nodes] & ~(space.follows @ inherited > 1.0 - SAME_SHARE)
+        if alone.any():
+            raise RheotwinError(
+                f"supports.{item.support}: node {body.first_node + int(np.argmax(alone))} hangs on an edge of a "
+                "coarser cell that is not held as a whole; choose the whole edge, or end `finer` elsewhere"
+            )
     spec = problem.scene.supports.get(item.support)
     convex = spec is not None and spec.where.region is None
     return inherited if convex else np.asarray(inherited & ~space.chords)
@@ -180,7 +203,7 @@ def _spread(body: Body, load: NodalLoad, shares: Array, thickness: float) -> Arr
     if load.is_weight:
         out[: space.nodes] = np.any(shares != 0.0, axis=0)
         return np.asarray(body.mass @ out.ravel()).reshape(out.shape)
-    out[: space.vertices] = shares
+    out[: len(space.kept)] = space.follows.T @ shares if len(space.hanging) else shares
     if space.order == 1 or mesh.dim() == 1:
         return out
     facets = mesh.boundary_facets()

@@ -42,6 +42,11 @@ MEGABYTES, PER_UNKNOWN = 200.0, {1: 3.0e-3, 2: 1.0e-3}
 def refined_problem(problem: Problem, options: FemOptions) -> Problem:
     """Return the problem on meshes whose estimated error is below that of `options.refine`, or says why it is not."""
     for body in problem.bodies:
+        if len(body.hanging):
+            raise RheotwinError(
+                f"solvers.fem.refine: bodies.{body.name} has finer cells already, on edges of coarser ones; leave "
+                "`finer` or refine out"
+            )
         if body.cell not in ("triangle", "tet"):
             raise RheotwinError(
                 f"solvers.fem.refine: cells of kind {body.cell} (bodies.{body.name}) would leave hanging nodes; choose "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,8 @@ from scipy.sparse.linalg import spsolve
 
 from rheotwin.arrays import Array
 from rheotwin.constraints.contact.setup import poses_at
+from rheotwin.constraints.grabs import Grabs, hand_reactions
+from rheotwin.constraints.motion import Tables
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import LinearBody
 from rheotwin.fem.contact.memory import Pushes, tool_reactions
@@ -21,7 +23,7 @@ from rheotwin.fem.model import build_model
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import State, kinetic_energy, stored_energy
 from rheotwin.fem.steppers import CentralDifference, default_step, make_stepper
-from rheotwin.fem.steppers.choose import LAWFUL, require_contact
+from rheotwin.fem.steppers.choose import LAWFUL, foreseen_solver, require_contact
 from rheotwin.fem.steppers.impulses import contact_normals
 from rheotwin.problem import Problem, on_supports
 from rheotwin.schedule import require_reachable, step_dividing, time_of
@@ -38,6 +40,9 @@ from rheotwin.solver import (
     check_same_step,
 )
 from rheotwin.tensors import padded, von_mises
+
+MIDDLE = 1e-6
+"""Distance from the middle of an edge, as a share of its length, that is rounding."""
 
 
 class FemSimulation:
@@ -68,19 +73,15 @@ class FemSimulation:
         """Time reached [s]."""
         return time_of(self._step_fraction, self.step_count)
 
-    def _at_vertices(self, vector: Array) -> Array:
-        """Return the rows (N, d) of a vector that belong to the problem's nodes."""
-        return np.asarray(vector.reshape(-1, self._model.dimension)[self._model.vertex_rows])
-
     @property
     def positions(self) -> Array:
         """Current node positions (N, d) [m]."""
-        return self._problem.points + self._at_vertices(self._state.u)
+        return self._problem.points + self._model.at_vertices(self._state.u)
 
     @property
     def velocities(self) -> Array:
         """Current node velocities (N, d) [m/s]."""
-        return self._at_vertices(self._state.v)
+        return self._model.at_vertices(self._state.v)
 
     def advance(self, until: float, max_steps: int) -> None:
         """Step towards `until` [s], at most `max_steps` steps."""
@@ -95,11 +96,20 @@ class FemSimulation:
             if not np.abs(self._state.u).max() <= RUNAWAY * self._problem.extent:
                 break  # the run loop says where; stopping here makes the time it names independent of chunks
 
+    @property
+    def live_arrays(self) -> Callable[[], tuple[Grabs, Tables]]:
+        """What a hand writes into while steps are taken; only the explicit stepper has it."""
+        if not isinstance(self._stepper, CentralDifference):
+            raise AttributeError("live_arrays")
+        return self._stepper.live_arrays
+
     def _outside_and_links(self) -> tuple[Array, Array]:
         """Return what supports and tools exert, M a + f_int - f_ext (rows, d) [N], and the multipliers of links."""
         model, state = self._model, self._state
         residual = model.mass @ state.acceleration - model.applied(self.time) + state.internal_force(model)
         multipliers = np.zeros(0)
+        if isinstance(self._stepper, CentralDifference) and len(self._stepper.pulled):
+            residual = residual - self._stepper.pulled_nodes()
         if model.problem.links:
             others = contact_normals(model, state.contacts)
             # contacts by laws are known; what exact ones exert is found together with the links
@@ -127,6 +137,8 @@ class FemSimulation:
         prescribed = self._problem.prescribed
         forces = (-np.where(model.owners == index, held, 0.0).sum(axis=0) for index in range(len(prescribed)))
         supports = on_supports(prescribed, forces)
+        if isinstance(self._stepper, CentralDifference):
+            tools |= hand_reactions(self._problem.grabs, self._stepper.pulled, model.dimension)
         return tools | supports | link_tensions(model, self._state.u, multipliers)
 
     def _pushes(self) -> Pushes:
@@ -189,16 +201,16 @@ class FemSimulation:
     def fields(self) -> dict[str, Array]:
         """Return the nodal results under their common names."""
         stress = self._stress(memory_only=False)
-        contact = self._pushes().on_nodes(len(self._model.points))
-        strains = [body.vertex_strain(self._state.u[rows]) for body, rows in self._model.parts()]
+        contact, rows = self._pushes().on_nodes(len(self._model.points)), self._model.vertex_rows
+        strains = [body.vertex_strain(self._state.u[own]) for body, own in self._model.parts()]
         return {
-            "displacement": padded(self._at_vertices(self._state.u)),
+            "displacement": padded(self._model.at_vertices(self._state.u)),
             "velocity": padded(self.velocities),
             "stress": stress,
             "strain": np.concatenate(strains),
             "von_mises_stress": von_mises(stress),
             "memory_stress": self._stress(memory_only=True),
-            "contact_force": contact[self._model.vertex_rows],
+            "contact_force": np.where(rows[:, None] >= 0, contact[rows], 0.0),
         }
 
     def statistics(self) -> dict[str, Any]:
@@ -231,6 +243,27 @@ def _require_no_energies(problem: Problem, options: FemOptions) -> None:
                 )
 
 
+def _require_ties(problem: Problem, options: FemOptions) -> None:
+    """Refuse what does not know nodes that hang on edges of coarser cells."""
+    for body in problem.bodies:
+        if not len(body.hanging):
+            continue
+        place = f"bodies.{body.name}.finer"
+        for name, value in (("order", 1), ("formulation", "displacement")):
+            if getattr(options, name) != value:
+                raise RheotwinError(
+                    f"{place}: {name} = {getattr(options, name)!r} knows no nodes that hang on edges of coarser cells; "
+                    f"choose {value!r}, or leave `finer` out"
+                )
+        if problem.links or (problem.contact is not None and problem.contact.between_bodies):
+            raise RheotwinError(f"{place}: rigid links and bodies that touch know no hanging nodes; leave `finer` out")
+        if problem.dimension == 3 and np.abs(body.hanging.ratio - 0.5).max() > MIDDLE:
+            raise RheotwinError(
+                f"{place}: in space a cell meets cells half its size at the least, or nodes inside its sides would "
+                "open a crack; leave a layer of cells between the levels"
+            )
+
+
 class FemSolver:
     """Plug-in: elements of order 1 and 2 and mixed ones on scikit-fem meshes, all laws, small and large strain."""
 
@@ -243,9 +276,11 @@ class FemSolver:
         laws=ALL_LAWS | LARGE_LAWS | YIELDING_LAWS | EDGE_LAWS - {"tabulated"},
         tools=SOLID_TOOLS,
         planes=frozenset({"strain", "stress", "axisymmetric"}),
+        hanging_nodes=True,
         links=True,
         contact=ALL_CONTACT,
         incompressible=True,
+        grabs=True,
         parts=True,
         cell_stress=True,
     )
@@ -257,10 +292,21 @@ class FemSolver:
         assert isinstance(options, FemOptions)
         return problem if options.refine is None else refined_problem(problem, options)
 
+    def linear_solver(self, problem: Problem, options: BaseModel) -> str:
+        """Return the linear solver that a run will take, and why."""
+        assert isinstance(options, FemOptions)
+        return foreseen_solver(build_model(problem, options), options)
+
     def start(self, problem: Problem, options: BaseModel) -> FemSimulation:
         """Assemble and factorise at time zero."""
         assert isinstance(options, FemOptions)
+        _require_ties(problem, options)
         require_contact(problem, options)
+        if problem.grabs and options.stepper != "central-difference":
+            raise RheotwinError(
+                f"solvers.fem.stepper: {options.stepper!r} knows no points held by a hand; choose the stepper "
+                '"central-difference", or leave `grabs` out'
+            )
         if options.kinematics != "total-lagrangian":
             _require_no_energies(problem, options)
         if options.kinematics != "small":

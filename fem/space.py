@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, eye_array, hstack, kron
 from skfem import (
     Basis,
     BilinearForm,
@@ -42,6 +42,7 @@ from skfem.quadrature import get_quadrature
 
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.fem.fast.solids import Rule, Solids, shapes
+from rheotwin.meshing import NO_HANGING_NODES, HangingNodes
 from rheotwin.meshing.cells import MESH_TYPES
 from rheotwin.problem import Cells
 from rheotwin.strain import CENTRE_RULES, corner_average, corner_shares, point_weights, strain_operator
@@ -136,6 +137,8 @@ class Space:
     inner: int = 0
     bubbles: int = 0
     """Rows of the basis behind the nodes that are amplitudes inside cells, not displacements of a place."""
+    hanging: HangingNodes = NO_HANGING_NODES
+    """Vertices of linear elements that are no nodes: they follow others, u = T u_nodes."""
 
     @property
     def dimension(self) -> int:
@@ -152,7 +155,8 @@ class Space:
     @cached_property
     def solids(self) -> Solids | None:
         """The cells where they are straight tetrahedra or hexahedra of one of the two orders, which need no basis."""
-        if self.cell not in ("tet", "hex") or self.given is not None or self.mesh.p.shape[1] != self.vertices:
+        apart = self.given is not None or len(self.hanging)
+        if self.cell not in ("tet", "hex") or apart or self.mesh.p.shape[1] != self.vertices:
             return None
         mesh, nodes = self.mesh, [self.mesh.t]
         if self.order == 2:
@@ -185,14 +189,35 @@ class Space:
 
     @cached_property
     def vertices(self) -> int:
-        """Number of mesh vertices, which are the first nodes."""
+        """Number of mesh vertices, which are the first nodes unless they hang."""
         return int(self.mesh.t.max()) + 1
+
+    @cached_property
+    def _followed(self) -> tuple[csr_matrix, Indices]:
+        return self.hanging.followed(self.vertices)
+
+    @property
+    def kept(self) -> Indices:
+        """Vertices that are nodes, in the order of these."""
+        return self._followed[1] if len(self.hanging) else np.arange(self.vertices)
+
+    @property
+    def follows(self) -> csr_matrix:
+        """Shares (vertices, nodes) of linear elements' nodes in the motion of each vertex."""
+        return self._followed[0] if len(self.hanging) else eye_array(self.vertices, format="csr")
+
+    def on_nodes(self, matrix: csr_matrix) -> csr_matrix:
+        """Return T' A T of a matrix on the components of the basis."""
+        if not len(self.hanging):
+            return matrix
+        ties = kron(self.follows, np.eye(self.dimension))
+        return (ties.T @ matrix @ ties).tocsr()
 
     @property
     def nodes(self) -> int:
         """Number of displacement nodes."""
         if self.order == 1:
-            return self.vertices
+            return len(self.kept)
         if self.solids is not None:
             return int(self.solids.nodes.max()) + 1
         return int(self.basis.N) // self.dimension - self.bubbles
@@ -216,7 +241,7 @@ class Space:
     def points(self) -> Array:
         """Rest positions (nodes, d) [m]."""
         if self.order == 1:
-            return np.ascontiguousarray(self.mesh.p.T)
+            return np.ascontiguousarray(self.mesh.p.T[self.kept])
         if self.solids is not None:
             return np.concatenate([self.mesh.p.T, *(self.mesh.p.T[group].mean(axis=1) for group in self.parents)])
         return np.ascontiguousarray(self.basis.doflocs[:, :: self.dimension].T[: self.nodes])
@@ -224,7 +249,7 @@ class Space:
     @cached_property
     def parents(self) -> list[Indices]:
         """Vertices (n, k) of the edges, faces or cells that the nodes behind the vertices stand on, group by group."""
-        if self.nodes == self.vertices:
+        if self.order == 1:
             return []
         scalar, mesh = self.element, self.mesh
         groups = []
@@ -239,10 +264,9 @@ class Space:
     @cached_property
     def boundary(self) -> Flags:
         """Mark the nodes on the boundary."""
-        marked = np.zeros(self.nodes, dtype=bool)
         if self.order == 1:
-            marked[self.mesh.boundary_nodes()] = True
-            return marked
+            return np.isin(self.kept, self.mesh.boundary_nodes())
+        marked = np.zeros(self.nodes, dtype=bool)
         if self.solids is not None:
             marked[self.mesh.boundary_nodes()] = True
             marked[self.vertices + self.mesh.boundary_edges()] = True
@@ -256,11 +280,13 @@ class Space:
     @cached_property
     def chords(self) -> Flags:
         """Mark the nodes inside whose parents are all on the boundary: they cut across a corner or a thin part."""
+        if self.order == 1:
+            return np.zeros(self.nodes, dtype=bool)
         return ~self.boundary & self.with_inherited(self.boundary[: self.vertices])
 
     def with_inherited(self, chosen: Flags) -> Flags:
         """Extend a choice of vertices (vertices, ...) to all nodes: one counts when all its parents do."""
-        inherited = [chosen, *(chosen[group].all(axis=1) for group in self.parents)]
+        inherited = [chosen[self.kept], *(chosen[group].all(axis=1) for group in self.parents)]
         return np.concatenate(inherited)
 
     @cached_property
@@ -270,6 +296,8 @@ class Space:
         Inner unknowns, if there are any, are the ZZ strains of the points, one each.
         """
         nodal = strain_operator(self.basis, axisymmetric=self.axisymmetric)
+        if len(self.hanging):
+            nodal = (nodal @ kron(self.follows, np.eye(self.dimension))).tocsr()
         behind = self.size - nodal.shape[1]
         if not behind:
             return nodal
@@ -332,7 +360,15 @@ def mixed_space(mesh: Any, cell: str, basis: Basis, *, axisymmetric: bool = Fals
     return Space(mesh, cell, order, axisymmetric, given=basis, bubbles=bubbles)
 
 
-def body_space(mesh: Any, cell: str, order: Order, *, axisymmetric: bool = False, out_of_plane: bool = False) -> Space:
+def body_space(
+    mesh: Any,
+    cell: str,
+    order: Order,
+    *,
+    axisymmetric: bool = False,
+    out_of_plane: bool = False,
+    hanging: HangingNodes = NO_HANGING_NODES,
+) -> Space:
     """Return the displacement space of a mesh; `out_of_plane` adds an unknown ZZ strain per quadrature point."""
-    space = Space(mesh, cell, order, axisymmetric)
+    space = Space(mesh, cell, order, axisymmetric, hanging=hanging)
     return replace(space, given=space.basis, inner=space.basis.dx.size) if out_of_plane else space

@@ -218,7 +218,7 @@ def _law_terms(
         basis = space.basis_in(cells)
         lame = thickness * lame_matrix(basis, axisymmetric=ring)
         shear = thickness * shear_matrix(basis, axisymmetric=ring) if problem.dimension > 1 else None
-        matrices = [_combined(unit, lame, shear) for unit in units]
+        matrices = [space.on_nodes(_combined(unit, lame, shear)) for unit in units]
     for unit, matrix in zip(units, matrices, strict=True):
         if options.history == "quadrature":
             weights = thickness * space.weights[space.places_in(cells)]
@@ -241,7 +241,8 @@ def _space(body: ProblemBody, problem: Problem, options: FemOptions) -> Space:
         basis = mixed_basis(body.mesh, body.cell, options.pressures, axisymmetric=ring)
         return mixed_space(body.mesh, body.cell, basis, axisymmetric=ring)
     unequal = is_flat(problem) and any(is_yielding(law) or equal_poisson(law) is None for _, law, _ in body.laws)
-    return body_space(body.mesh, body.cell, options.order, axisymmetric=ring, out_of_plane=unequal)
+    where = body.mesh, body.cell, options.order
+    return body_space(*where, axisymmetric=ring, out_of_plane=unequal, hanging=body.hanging)
 
 
 def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: bool) -> csr_matrix:
@@ -250,7 +251,7 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
     Lumped bubbles and inner unknowns have no mass: a body that moves as a whole does so with its nodes alone.
     """
     if not consistent and space.order == 1:
-        shares = problem.masses[body.nodes]
+        shares = space.follows.T @ problem.masses[body.nodes]
     elif not consistent and space.solids is not None:
         _warn_of_equal_shares(body, problem)
         shares = space.mass_shares()
@@ -262,7 +263,7 @@ def body_mass(body: ProblemBody, problem: Problem, space: Space, *, consistent: 
             full = product_matrix(basis, axisymmetric=space.axisymmetric)
         else:
             full = mass_matrix(body.mesh, body.cell, space.order, axisymmetric=space.axisymmetric)
-        full = body.density * problem.thickness * full
+        full = space.on_nodes(body.density * problem.thickness * full)
         if consistent:
             padding = csr_matrix((space.size - full.shape[0],) * 2)
             return block_diag([full, padding], format="csr") if padding.shape[0] else full.tocsr()
@@ -279,8 +280,8 @@ def _require_rounds(options: FemOptions) -> None:
             f'solvers.fem.stepper: "{options.stepper}" knows laws with a relaxation function only; choose '
             f"{', '.join(ROUNDS)} for laws that yield, soften or slide"
         )
-    for name, value in (("formulation", "displacement"), ("split", "bulk-shear"), ("linear_solver", "auto")):
-        if getattr(options, name) not in (value, "splu"):
+    for name, value in (("formulation", "displacement"), ("split", "bulk-shear")):
+        if getattr(options, name) != value:
             raise RheotwinError(
                 f'solvers.fem.{name}: laws that yield, soften or slide know "{value}" only; leave {name} out'
             )

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, AnyStr
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rheotwin.arrays import Array, Indices, first_of_each
-from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.errors import RheotwinError, nearest_name, visible
 from rheotwin.meshing.cells import CELL_DIMENSION, MESH_TYPES, Mesh, build_mesh
 from rheotwin.meshing.groups import mesh_geometry, named_groups
+from rheotwin.meshing.guarded import Arrays, guarded
 from rheotwin.meshing.mixed import MIXED, body_cell, cell_blocks, mixed_mesh
 from rheotwin.meshing.topology import check_elements, oriented
 
@@ -56,10 +59,10 @@ PREFERRED_READER = {".msh": "gmsh"}
 MIXED_FORMATS = (".vtu", ".vtk", ".mesh")
 """Suffixes we write that take several kinds of cells."""
 UNSUPPORTED = (".xdmf", ".xmf")
-ENDLESS_READERS = {"ansys": "rb", "mdpa": "rb", "nastran": "r", "off": "r", "ply": "rb", "tecplot": "r"}
-"""Formats, and how they are opened, whose readers wait for ever for what a file that was cut off does not have."""
-MOST_ENDS = 100
-"""Readings of nothing at the end of a file after which its reader would never stop."""
+TRUST = "RHEOTWIN_TRUST_GEOMETRY"
+"""Environment variable by which `--trust-geometry` reaches the processes of a command."""
+GMSH_SECONDS = 1200.0
+"""Processor time a geometry script may take [s]."""
 FLAT = 1e-9
 """A coordinate that varies by less than this fraction of the size of the mesh counts as constant."""
 NAMED_POINTS = 5
@@ -91,7 +94,7 @@ def read_mesh(path: str | Path, *, drop_unused: bool = False) -> ImportedMesh:
     cells = np.concatenate([block.ravel() for _, block in blocks])
     points = _flattened(np.asarray(raw.points, dtype=np.float64), cells, kinds[0], str(path))
     # points that only carry the geometry (arc centres) are gmsh's habit, not a fault of the file
-    drop = drop_unused or path.suffix.lower() == ".geo"
+    drop = drop_unused or is_script(path)
     kept = np.setdiff1d(_used_points(np.append(cells, middles), len(points), str(path), drop=drop), middles)
     renumber = np.full(len(points), -1)
     renumber[kept] = np.arange(len(kept))
@@ -159,64 +162,100 @@ def load_file(path: Path) -> Any:
             f"{path}: unknown mesh suffix '{suffix}'{nearest_name(suffix, readable_suffixes())}: "
             "use .msh, .vtu, .vtk, .stl, .inp, .geo or another format meshio reads"
         )
-    if suffix == ".geo":
+    if not path.is_file():
+        raise RheotwinError(f"{path}: this is no regular file: name a mesh file")
+    if is_script(path):
         with TemporaryDirectory() as folder:
             meshed = Path(folder) / "geometry.msh"
-            mesh_geometry(path, meshed)
+            meshed.write_bytes(geometry_mesh(path))
             return load_file(meshed)
-    formats = meshio.extension_to_filetypes[suffix]
+    return _unpacked(guarded(path, lambda: _packed(_read(path, meshio.extension_to_filetypes[suffix]))))
+
+
+def is_script(path: str | Path) -> bool:
+    """Tell whether a file is a geometry script (.geo), which gmsh runs."""
+    return Path(path).suffix.lower() == ".geo"
+
+
+def geometry_mesh(path: Path) -> bytes:
+    """Return the mesh (.msh) that gmsh makes of a geometry script; refuse one that nobody said may be run."""
+    if os.environ.get(TRUST, "") in ("", "0"):
+        raise RheotwinError(
+            f"{path}: a .geo file is a program, which can read and write files and start others; read it, then let it "
+            f"run with --trust-geometry (`rheotwin mesh {path.name} --trust-geometry --to body.inp` makes a plain mesh)"
+        )
+
+    def meshed() -> Arrays:
+        with TemporaryDirectory() as folder:
+            mesh_geometry(path, Path(folder) / "geometry.msh")
+            return {"mesh": np.frombuffer((Path(folder) / "geometry.msh").read_bytes(), dtype=np.uint8)}
+
+    return guarded(path, meshed, seconds=GMSH_SECONDS)["mesh"].tobytes()
+
+
+def _read(path: Path, formats: Sequence[str]) -> Any:
+    """Return what meshio reads from a file in the first of its formats that takes it."""
+    import meshio
+
     reasons = []
-    for name in sorted(formats, key=lambda name: name != PREFERRED_READER.get(suffix)):
+    for name in sorted(formats, key=lambda name: name != PREFERRED_READER.get(path.suffix.lower())):
         # a malformed file makes meshio's readers print, exit or raise anything at all
         try:
             with _quietly():
-                return _read(path, name)
+                return meshio.read(path, file_format=name)
+        except MemoryError:
+            raise
         except (Exception, SystemExit) as error:
             reasons.append(_reason(error))
     raise RheotwinError(f"{path}: cannot be read as {' or '.join(formats)}{reasons[0]}: check or export it again")
 
 
-def _read(path: Path, name: str) -> Any:
-    """Return what meshio reads from a file in one of its formats."""
+def _packed(raw: Any) -> Arrays:
+    """Return what is used of a meshio mesh as arrays by name, the names in the files as JSON."""
+    arrays = {"points": np.asarray(raw.points, dtype=np.float64)}
+    if arrays["points"].ndim != 2 or not 1 <= arrays["points"].shape[1] <= 3:
+        raise RheotwinError("its points do not have one to three coordinates: export it again")
+    tags = raw.cell_data.get("gmsh:physical")
+    about = {
+        "cells": [block.type for block in raw.cells],
+        "tags": tags is not None,
+        "groups": {name: [int(item) for item in entry[:2]] for name, entry in raw.field_data.items() if len(entry) > 1},
+        "points": list(raw.point_sets),
+        "sets": [[name, [own is not None for own in sets]] for name, sets in raw.cell_sets.items()],
+    }
+    for number, block in enumerate(raw.cells):
+        if not isinstance(block.data, np.ndarray) or block.data.ndim != 2:
+            raise RheotwinError(f"cells of type {block.type} are not supported: export it with first-order cells")
+        arrays[f"cells{number}"] = block.data.astype(np.int64)
+        if tags is not None:
+            arrays[f"tags{number}"] = np.asarray(tags[number])
+    arrays |= {f"points{number}": _numbers(own) for number, own in enumerate(raw.point_sets.values())}
+    for number, sets in enumerate(raw.cell_sets.values()):
+        arrays |= {f"set{number}.{block}": _numbers(own) for block, own in enumerate(sets) if own is not None}
+    return {**arrays, "about": np.array(json.dumps(about))}
+
+
+def _numbers(members: Any) -> Indices:
+    return np.asarray(members, dtype=np.int64).ravel()
+
+
+def _unpacked(arrays: Arrays) -> Any:
+    """Return the meshio mesh of `_packed`."""
     import meshio
 
-    mode = ENDLESS_READERS.get(name)
-    if mode is None:
-        return meshio.read(path, file_format=name)
-    with _Ending(io.FileIO(path)) as raw, raw if mode == "rb" else _EndingText(raw) as file:
-        return meshio.read(file, file_format=name)
-
-
-class _Ending(io.BufferedReader):
-    """A binary file that cannot be read beyond its end for ever."""
-
-    ends = 0
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        return _not_for_ever(self, super().readline(size))
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        return _not_for_ever(self, super().read(size))
-
-
-class _EndingText(io.TextIOWrapper):
-    """A text file that cannot be read beyond its end for ever."""
-
-    ends = 0
-
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as the class it is derived from
-        return _not_for_ever(self, super().readline(size))
-
-    def read(self, size: int | None = -1, /) -> str:
-        return _not_for_ever(self, super().read(size))
-
-
-def _not_for_ever(file: _Ending | _EndingText, found: AnyStr) -> AnyStr:
-    """Return what was read, but raise where nothing was for the hundredth time."""
-    file.ends += not found
-    if file.ends >= MOST_ENDS:
-        raise EOFError("the file ends too early")
-    return found
+    about = json.loads(str(arrays["about"]))
+    blocks = range(len(about["cells"]))
+    return meshio.Mesh(
+        arrays["points"],
+        [(kind, arrays[f"cells{number}"]) for number, kind in enumerate(about["cells"])],
+        cell_data={"gmsh:physical": [arrays[f"tags{number}"] for number in blocks]} if about["tags"] else {},
+        field_data={visible(name): np.array(entry) for name, entry in about["groups"].items()},
+        point_sets={visible(name): arrays[f"points{number}"] for number, name in enumerate(about["points"])},
+        cell_sets={
+            visible(name): [arrays[f"set{number}.{block}"] if there else None for block, there in enumerate(sets)]
+            for number, (name, sets) in enumerate(about["sets"])
+        },
+    )
 
 
 @contextlib.contextmanager

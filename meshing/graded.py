@@ -1,8 +1,9 @@
 """Coarse and fine cells in one mesh: bisected simplices, refinement of a region, and the hanging nodes that leaves.
 
-A hanging node lies inside an edge of a cell it is not a corner of. Finite elements would open a crack there; particles
-are tied to the dividing point of the edge instead (particles spec 7). Only the sides of cells that no other cell shares
-can carry hanging nodes. On the square sides of hexahedra the diagonals count as edges, as in their lattice.
+A hanging node lies inside an edge of a cell it is not a corner of. Finite elements give it the motion of that point of
+the edge, u = T u_kept, so that no crack opens; particles are tied to it (particles spec 7). Only sides of cells that no
+other cell shares can carry hanging nodes. On the square sides of hexahedra the diagonals count as edges, as in their
+lattice.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy.sparse import csr_matrix, diags
 
 from rheotwin.arrays import Array, Flags, Indices
 from rheotwin.errors import RheotwinError
@@ -39,6 +41,19 @@ class HangingNodes:
 
     def __len__(self) -> int:
         return len(self.node)
+
+    def followed(self, count: int) -> tuple[csr_matrix, Indices]:
+        """Return T (count, kept), u = T u_kept of all nodes, and those that are kept; ends of edges may hang, too."""
+        keeps = np.ones(count)
+        keeps[self.node] = 0.0
+        shares = np.concatenate([self.share * (1.0 - self.ratio), self.share * self.ratio])
+        places = np.tile(self.node, 2), np.concatenate([self.start, self.end])
+        found = csr_matrix((shares, places), shape=(count, count)) + diags(keeps, format="csr")
+        found.eliminate_zeros()
+        while found[:, self.node].nnz:
+            found = found @ found
+        kept = np.flatnonzero(keeps)
+        return found[:, kept].tocsr(), kept
 
 
 _NONE, _NOTHING = np.zeros(0, np.int64), np.zeros(0)

@@ -6,8 +6,12 @@ their base at the origin, spheres are centred there. In two dimensions a cylinde
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -112,7 +116,8 @@ ShapeSpec: TypeAlias = BoxShape | GridShape | CylinderShape | SphereShape | LSha
 
 
 def make_shape(spec: ShapeSpec) -> Mesh:
-    """Return the mesh [m] of any shape."""
+    """Return the mesh [m] of any shape; refuse one that this machine's memory cannot hold before anything is made."""
+    require_memory(_count(spec))
     match spec:
         case BoxShape():
             return _box(spec)
@@ -130,6 +135,50 @@ def make_shape(spec: ShapeSpec) -> Mesh:
             return triangle(base=spec.base, height=spec.height, cells=spec.cells)
         case SolidsShape():
             return voxelised_solids(spec.solids, spec.spacing, spec.count)
+
+
+def _count(spec: ShapeSpec) -> int:
+    """Return about how many cells a shape has, each of the grid it is cut from."""
+    match spec:
+        case GridShape():
+            return prod(max(len(axis) - 1, 0) for axis in spec.coordinates)
+        case SphereShape():
+            return int(spec.cells) ** CELL_DIMENSION.get(spec.cell, 2)
+        case TriangleShape():
+            return int(spec.cells) ** 2
+        case CylinderShape():
+            layers = spec.cells[1:2] if CELL_DIMENSION.get(spec.cell, 2) == 3 else ()
+            return prod(int(count) for count in (*spec.cells[:1], *spec.cells[:1], *layers))
+        case _:
+            return prod(int(count) for count in spec.cells)
+
+
+BYTES_PER_CELL = 400
+"""What a cell of a grid takes at the least, before any solver [bytes]."""
+
+
+def require_memory(cells: int) -> None:
+    """Refuse so many cells where there is less memory than their mesh alone takes."""
+    needed, there = cells * BYTES_PER_CELL, available_memory()
+    if there is not None and needed > there:
+        raise RheotwinError(
+            f"a mesh of {float(cells):.3g} cells takes at least {needed / 1e9:.3g} GB of memory and there are "
+            f"{there / 1e9:.3g} GB; use fewer cells"
+        )
+
+
+def available_memory() -> int | None:
+    """Return the memory that processes here may still take [bytes], None where the system does not say."""
+    found = []
+    with suppress(OSError, ValueError, IndexError):
+        (line,) = (line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:"))
+        found.append(1024 * int(line.split()[1]))
+    with suppress(OSError, ValueError):  # "max" where a container has no limit
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        found.append(limit - int(Path("/sys/fs/cgroup/memory.current").read_text()))
+    if not found and hasattr(os, "sysconf"):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(found, default=None)
 
 
 def with_finer_cells(spec: ShapeSpec, parts: int) -> ShapeSpec:

@@ -14,7 +14,6 @@ from rheotwin.meshing.cells import (
     CELL_DIMENSION,
     EDGES,
     FACES,
-    MESH_TYPES,
     SIMPLICES,
     Mesh,
     build_mesh,
@@ -58,11 +57,14 @@ def boundary_faces(mesh: Mesh) -> Integers:
         return _line_ends(mesh)
     if is_mixed(mesh):
         return mixed_boundary_faces(mesh)
-    facets = mesh.boundary_facets()
-    elements = mesh.f2t[0, facets]
-    local = (mesh.t2f[:, elements] == facets).argmax(axis=0)
-    outward = FACES[kind][_faces_of_library(kind)]
-    return np.ascontiguousarray(mesh.t[outward[local].T, elements].T, dtype=np.int32)
+    faces = mesh.t[FACES[kind].T].reshape(FACES[kind].shape[1], -1)
+    ends = np.sort(faces.astype(np.int64), axis=0)
+    keys = ends[0] * mesh.p.shape[1] + ends[1]
+    if len(ends) > 2:  # three corners tell faces apart; up to two million nodes, cubed, fit a key
+        keys = keys * mesh.p.shape[1] + ends[2]
+    order = np.argsort(keys)
+    new = np.concatenate([[True], np.diff(keys[order]) != 0, [True]])
+    return np.ascontiguousarray(faces[:, order[new[:-1] & new[1:]]].T, dtype=np.int32)
 
 
 def smallest_surface_edge(mesh: Mesh) -> float:
@@ -76,12 +78,6 @@ def smallest_surface_edge(mesh: Mesh) -> float:
 def boundary_nodes(mesh: Mesh) -> Integers:
     """Return the sorted nodes of the boundary."""
     return np.unique(boundary_faces(mesh))
-
-
-def _faces_of_library(kind: str) -> Indices:
-    """Return, for each face in scikit-fem's numbering, the index of ours with the same vertices."""
-    ours = [set(face.tolist()) for face in FACES[kind]]
-    return np.array([ours.index(set(face)) for face in MESH_TYPES[kind].elem.refdom.facets])
 
 
 def _line_ends(mesh: Mesh) -> Integers:

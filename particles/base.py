@@ -27,6 +27,8 @@ from rheotwin.arrays import Array
 from rheotwin.constraints.contact.exerted import lone_forces
 from rheotwin.constraints.contact.lumped import Contact, look_back, warn_of_loose_contacts
 from rheotwin.constraints.contact.pack import grown, restore_contact, save_contact
+from rheotwin.constraints.grabs import GRAB, Grabs, hand_reactions
+from rheotwin.constraints.motion import Tables
 from rheotwin.fields import CELL_STRESS
 from rheotwin.particles.placed import PlacedBody
 from rheotwin.particles.steps import Boundary, Held, pack_boundary, pack_held
@@ -215,13 +217,17 @@ class ParticleSimulation(Generic[M]):
         """Return the force (d,) [N] the bodies exert on each tool and support, and what the method adds."""
         state, problem = self.state, self._problem
         found = tool_reactions(problem, self.boundary.contact)
+        found |= hand_reactions(problem.grabs, self.boundary.grabs.done, problem.dimension)
         return found | support_forces(problem, self._held, -state.reaction) | self.method.reactions(state)
 
     def energy(self) -> dict[str, float]:
-        """Return kinetic energy, m v^2/2, and the energy the method stores [J]."""
+        """Return kinetic energy, m v^2/2, and what the method stores [J]; with hands, their work and that of tools."""
         state = self.state
         kinetic = 0.5 * np.sum(self.boundary.nodes.mass[:, None] * state.velocities**2)
-        return {"kinetic": float(kinetic), "stored": float(self.method.stored(state))}
+        found = {"kinetic": float(kinetic), "stored": float(self.method.stored(state))}
+        grabs = self.boundary.grabs
+        works = {"hand": float(grabs.done[:, 3].sum()), "tools": float(grabs.by_tools[0])}
+        return found | (works if len(grabs.node) else {})
 
     def statistics(self) -> dict[str, Any]:
         """Return what the manifest should tell about rule, loop, contact and method."""
@@ -232,10 +238,15 @@ class ParticleSimulation(Generic[M]):
         """Return where the tools are: (T, 4) [m, m, m, rad]."""
         return np.asarray(self.boundary.contact.contacts.tools.motion.pose.copy())
 
+    def live_arrays(self) -> tuple[Grabs, Tables]:
+        """Return the points hands hold and the motions of tools, as the next step will read them."""
+        return self.boundary.grabs, self.boundary.contact.tools.tables
+
     def save(self) -> dict[str, Array]:
         """Return the complete state."""
         found: dict[str, Any] = {name: array.copy() for name, array in flat(self.state).items()}
         found |= save_contact(self.boundary.contact)
+        found |= {name: array.copy() for name, array in self._of_hands().items()}
         return found | {"step_count": np.array(self.step_count), "step_size": np.array(self.step_size)}
 
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -245,7 +256,14 @@ class ParticleSimulation(Generic[M]):
         contact = restore_contact(self.boundary.contact, state)
         if contact is not self.boundary.contact:
             self._rebind(contact)
+        for name, array in self._of_hands().items():
+            array[...] = state[name]
         self.step_count = int(state["step_count"])
+
+    def _of_hands(self) -> dict[str, Array]:
+        """Return what hands have done, for checkpoints."""
+        grabs = self.boundary.grabs
+        return {f"{GRAB}done": grabs.done, f"{GRAB}by_tools": grabs.by_tools} if len(grabs.node) else {}
 
 
 def support_forces(problem: Problem, held: Held, pull: Array) -> dict[str, Array]:

@@ -48,6 +48,7 @@ def placed_boundary(boundary: Boundary, places: Indices, size: int) -> Boundary:
         held=boundary.held._replace(node=places[boundary.held.node]),
         loads=boundary.loads._replace(node=places[boundary.loads.node]),
         contact=placed(boundary.contact, places),
+        grabs=boundary.grabs._replace(places=places),
     )
 
 

@@ -156,6 +156,7 @@ def _obstacle(made: Truss) -> str | None:
         "it has tools": problem.tools,
         "it has contact": problem.contact is not None,
         "it has links": problem.links,
+        "hands hold it": problem.grabs,
         "it has forces of other packages": options.forces,
         "its supports are constraints": made.holds_supports,
         "a support begins later": any(item.begin > 0.0 for item in problem.prescribed),

@@ -25,7 +25,10 @@ EXTENSION, TENSION = 0, 1
 
 
 class State(NamedTuple):
-    """What a step changes; vectors are (N, 3)."""
+    """What a step changes; vectors are (N, 3).
+
+    `touching` are the directions of contact at the end of the last step, for rules that look into a step.
+    """
 
     positions: Array
     velocities: Array
@@ -36,6 +39,7 @@ class State(NamedTuple):
     force: Array
     reaction: Array
     multipliers: Array
+    touching: Array
 
 
 class Nodes(NamedTuple):

@@ -21,6 +21,7 @@ from rheotwin.constraints.constraint_set import SLACK, ConstraintSet, solve_cons
 from rheotwin.constraints.contact.lumped import Contact, contact_stages
 from rheotwin.constraints.contact.near_tools import forget_list
 from rheotwin.constraints.contact.pack import pack_contact
+from rheotwin.constraints.grabs import Grabs, enter_tool_work, pack_grabs, pull
 from rheotwin.constraints.motion import Tables, pack_tables, table_value
 from rheotwin.constraints.rows import add_along
 from rheotwin.kernels.blocks import STEP, TIME, Now
@@ -57,6 +58,7 @@ class Boundary(NamedTuple):
     held: Held
     loads: Loads
     contact: Contact
+    grabs: Grabs
 
 
 @compiled
@@ -164,7 +166,9 @@ def pack_loads(problem: Problem) -> Loads:
 
 def pack_boundary(problem: Problem, runaway: float) -> Boundary:
     """Pack everything that acts on nodes from outside; `runaway` [m] is the excursion that counts as diverged."""
-    return Boundary(pack_nodes(problem, runaway), pack_held(problem), pack_loads(problem), pack_contact(problem))
+    nodes = pack_nodes(problem, runaway)
+    grabs = pack_grabs(problem.grabs, nodes.free / nodes.mass[:, None])
+    return Boundary(nodes, pack_held(problem), pack_loads(problem), pack_contact(problem), grabs)
 
 
 SEMI_IMPLICIT_SCHEME = "semi-implicit Euler, internal variables first"
@@ -218,19 +222,33 @@ class Surroundings:
         )
 
     def hold(self) -> list[Stage]:
-        """Return the stages that put held components where their motion wants them."""
-        held, state = self.boundary.held, self.state
-        if not len(held.node):
-            return []
-        stages = [Stage(hold, (held, self.boundary.nodes, state, self.clock.end, STEP))]
+        """Return the stages of hands, and those that put held components where their motion wants them."""
+        held, grabs, state = self.boundary.held, self.boundary.grabs, self.state
+        stages: list[Stage] = []
+        changed: list[Indices] = []
+        if len(grabs.node):
+            moving = (None, state.positions, state.velocities, None, TIME, self.clock.end, STEP, STEP)
+            stages += [Stage(pull, (grabs, grabs.done, *moving))]
+            changed += [grabs.touched]
+        if len(held.node):
+            stages += [Stage(hold, (held, self.boundary.nodes, state, self.clock.end, STEP))]
+            changed += [held.node]
         if self.touches and np.isfinite(self.bound[0]):
-            stages += [Stage(fastest_of, (held.node, state.velocities, Now(self.bound)), into=self.bound)]
+            stages += [
+                Stage(fastest_of, (node, state.velocities, Now(self.bound)), into=self.bound) for node in changed
+            ]
         return stages
 
     def contact(self) -> list[Stage]:
         """Return the stages that change velocities by contact, before positions move by h v."""
-        state, moving = self.state, (Now(self.bound), self.clock.end)
-        return contact_stages(self.boundary.contact, state.positions, state.velocities, state.reaction, *moving)
+        state, contact, grabs = self.state, self.boundary.contact, self.boundary.grabs
+        moving = (state.reaction, Now(self.bound), self.clock.end)
+        stages = contact_stages(contact, state.positions, state.velocities, *moving)
+        if stages and len(grabs.node):
+            pushed, velocity = contact.exerted, contact.contacts.tools.motion.velocity
+            acting = (pushed.tool_force, pushed.tool_moment, contact.tools.geometry, velocity, STEP, grabs.by_tools)
+            stages += [Stage(enter_tool_work, acting)]
+        return stages
 
     def last_look(self) -> list[Stage]:
         """Return the stages that end a run that has left all sense."""

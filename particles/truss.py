@@ -156,6 +156,7 @@ class Truss:
             cell_arms=np.zeros_like(forces.cells.arm_stiffness),
             centre_arms=np.zeros_like(forces.halves.arm_stiffness),
             multipliers=np.zeros(self.constrained.count),
+            touching=np.zeros((len(boundary.nodes.rest) if self.options.stepper == "rk4" else 0, 3)),
         )
 
     def bind(self, state: State, boundary: Boundary) -> Steps:
@@ -367,6 +368,7 @@ class TrussSolver:
         tools=SOLID_TOOLS,
         hanging_nodes=True,
         links=True,
+        grabs=True,
         parts=True,
         cell_stress=True,
         contact=ALL_CONTACT,

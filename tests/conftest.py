@@ -21,7 +21,7 @@ from rheotwin.build import build_problem
 from rheotwin.errors import InputFaults
 from rheotwin.loop import Outcome
 from rheotwin.problem import Problem
-from rheotwin.record import open_record
+from rheotwin.record import load_manifest, open_record, save_manifest
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, scene_from_data
 
@@ -148,10 +148,9 @@ def run(
 
 def cut_off(folder: Path, *, keep_last: bool = True) -> None:
     """Let a complete record look as a kill leaves it: still running, with or without its last checkpoint."""
-    path = folder / "manifest.json"
-    text = path.read_text()
-    assert text.count('"status": "complete"') == 1
-    path.write_text(text.replace('"status": "complete"', '"status": "running"'))
+    manifest = load_manifest(folder)
+    assert manifest.status == "complete"
+    save_manifest(manifest.changed(status="running"), folder)
     if not keep_last:
         newest = open_record(folder).checkpoint_path
         assert newest is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rheotwin.errors import RheotwinError
+from rheotwin.texts import read_json
 
 REPORT, SUMMARY, PLOTS = "report.html", "summary.md", "plots"
 
@@ -29,7 +29,7 @@ def is_free(folder: Path) -> bool:
 def numbers_in(path: Path) -> dict[str, Any]:
     """Return a JSON table as it stands, of whatever version; nothing if there is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -19,6 +19,7 @@ from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.surface import slot_count, surface_of
 from rheotwin.constraints.contact.tool_motion import pack_drives, tools_at_start
 from rheotwin.constraints.tools import RigidTool, pack_tools
+from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
 from rheotwin.tensors import padded
 
@@ -166,8 +167,13 @@ def restore_contact(contact: Contact, saved: Mapping[str, Saved]) -> Contact:
         "tools.before_kick": contact.contacts.tools.motion.before_kick,
     }
     saved = {PREFIX + name: array for name, array in older.items()} | dict(saved)
-    while any(len(array) < len(saved.get(name, ())) for name, array in _parts(contact).items()):
-        contact = grown(contact)
+    while short := [name for name, array in _parts(contact).items() if len(array) < len(saved.get(name, ()))]:
+        larger = grown(contact) if contact.bodies is not None else contact
+        sizes, before = _parts(larger), _parts(contact)
+        for name in short:
+            if len(sizes[name]) <= len(before[name]):
+                raise RheotwinError(f"checkpoint: '{name}' is of another simulation; run the scene again")
+        contact = larger
     for name, array in _parts(contact).items():
         if name in saved:
             array[: len(saved[name])] = saved[name]

@@ -31,18 +31,12 @@ from scipy.sparse import bsr_matrix, csr_matrix
 from rheotwin.arrays import Array, Flags, Indices, Integers, Reals
 from rheotwin.errors import RheotwinError
 from rheotwin.kernels.compiled import compiled
+from rheotwin.kernels.lanes import Lanes
 
 LANES = 4
 _tools: Any = cgutils
 _types: Any = types
 _INDEX, _LANE = ir.IntType(64), ir.IntType(32)
-
-
-def _splat(builder: Any, value: Any, vector: Any) -> Any:
-    """Return a vector with `value` in every lane."""
-    empty = ir.Constant(vector, ir.Undefined)
-    single = builder.insert_element(empty, value, ir.Constant(_LANE, 0))
-    return builder.shuffle_vector(single, empty, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -53,22 +47,16 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
         for kind, argument in zip((values_type, indices_type, x_type), arguments[:3], strict=True)
     ]
     values, indices, x = data
-    scalar = context.get_data_type(values_type.dtype)
-    vector, bits = ir.VectorType(scalar, LANES), values_type.dtype.bitwidth
-    multiply_add = _tools.get_or_insert_function(
-        builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fmuladd.v{LANES}f{bits}"
-    )
-    sums = [_tools.alloca_once_value(builder, ir.Constant(vector, [0.0] * LANES)) for _ in range(3)]
+    row = Lanes(builder, context.get_data_type(values_type.dtype), LANES)
+    sums = [_tools.alloca_once_value(builder, row.constant(0.0)) for _ in range(3)]
     with _tools.for_range_slice(builder, arguments[3], arguments[4], ir.Constant(_INDEX, 1), intp=_INDEX) as (k, _):
         column = builder.sext(builder.load(builder.gep(indices, [k])), _INDEX)
         node = builder.gep(x, [builder.mul(column, ir.Constant(_INDEX, 3))])
         block = builder.gep(values, [builder.mul(k, ir.Constant(_INDEX, 9))])
         for c in range(3):
-            factor = _splat(builder, builder.load(builder.gep(node, [ir.Constant(_INDEX, c)])), vector)
-            place = builder.gep(block, [ir.Constant(_INDEX, 3 * c)])
-            lanes = builder.load(builder.bitcast(place, vector.as_pointer()))
-            lanes.align = bits // 8  # columns start anywhere, not on a vector's boundary
-            builder.store(builder.call(multiply_add, [lanes, factor, builder.load(sums[c])]), sums[c])
+            factor = row.splat(builder.load(builder.gep(node, [ir.Constant(_INDEX, c)])))
+            column_of_block = row.load(builder.gep(block, [ir.Constant(_INDEX, 3 * c)]))
+            builder.store(row.multiply_add(column_of_block, factor, builder.load(sums[c])), sums[c])
     total = builder.fadd(builder.fadd(builder.load(sums[0]), builder.load(sums[1])), builder.load(sums[2]))
     parts = [builder.extract_element(total, ir.Constant(_LANE, c)) for c in range(3)]
     return context.make_tuple(builder, signature.return_type, parts)

@@ -28,9 +28,10 @@ from rheotwin.constraints.contact.mobility import PRESSED, RATE, TANGENT, Giving
 from rheotwin.constraints.contact.pack import contact_of
 from rheotwin.constraints.contact.pairs import LISTED, History
 from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.grabs import Grabs, pack_grabs, pull
 from rheotwin.constraints.motion import Motion, Tables, pack_tables, table_value
 from rheotwin.constraints.tools import RigidTool
-from rheotwin.kernels.blocks import Now
+from rheotwin.kernels.blocks import STEP, TIME, Now
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.stage import Stage
 from rheotwin.tensors import padded
@@ -75,6 +76,7 @@ class Boundary(NamedTuple):
     held: Held
     loads: Loads
     contact: Contact
+    grabs: Grabs
 
 
 class Touching(NamedTuple):
@@ -110,13 +112,15 @@ class Outside(NamedTuple):
     """What the outside did in the last step, and scratch of the loop.
 
     `external` (N d,) [N]: weight and loads; `exerted` (N d,) [N]: what supports and tools add to it;
-    `reaction` (N d,) [N]: force of the supports; `touching`: contact with what it exerted.
+    `reaction` (N d,) [N]: force of the supports; `touching`: contact with what it exerted; `pulled` (G, 4) [N, J]: what
+    hands did.
     """
 
     external: Array
     exerted: Array
     reaction: Array
     touching: Touching
+    pulled: Array
 
 
 def pack_boundary(
@@ -131,6 +135,7 @@ def pack_boundary(
     runaway: float,
     extent: float,
     spacing: float = 0.0,
+    grabs: Grabs | None = None,
 ) -> Boundary:
     """Flatten supports, loads and tools of points (N, d) [m] with masses (N d,) [kg] and weights (N d,) [N].
 
@@ -148,7 +153,8 @@ def pack_boundary(
     )
     ease = padded((owners < 0) / nodes.mass.reshape(points.shape))
     contact = contact_of(ContactSetup.exact(len(tools)), tools, points, ease, spacing, extent)
-    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), contact)
+    held_by_hand = pack_grabs((), ease) if grabs is None else grabs
+    return Boundary(nodes, _pack_held(owners, motions), _pack_loads(loads, points.shape[1]), contact, held_by_hand)
 
 
 def _pack_held(owners: Indices, motions: Sequence[Motion]) -> Held:
@@ -177,6 +183,7 @@ def no_outside(boundary: Boundary) -> Outside:
         exerted=np.zeros(size),
         reaction=np.zeros(size),
         touching=touching(boundary.contact, accounts=False),
+        pulled=boundary.grabs.done.copy(),
     )
 
 
@@ -191,6 +198,21 @@ def load_nodes(loads: Loads, weight: Array, external: Array, time: float) -> Non
             current = loads.motion[k]
             table_value(loads.tables, current, time, factor)
         external[loads.component[k]] += factor[0] * loads.share[k]
+
+
+@compiled
+def only_weight(weight: Array, external: Array) -> None:
+    """Begin the sum of what acts from outside, to which hands add."""
+    for q in range(weight.size):
+        external[q] = weight[q]
+
+
+def pull_stages(boundary: Boundary, outside: Outside, u: Array, v: Array, end: Now, kick: Now) -> list[Stage]:
+    """Return the stage in which hands change v (N d,) and the forces of the step."""
+    rest, x, now, external = (
+        array.reshape(-1, boundary.nodes.dimension) for array in (boundary.nodes.rest, u, v, outside.external)
+    )
+    return [Stage(pull, (boundary.grabs, outside.pulled, rest, x, now, external, TIME, end, STEP, kick))]
 
 
 @compiled(nogil=True)

@@ -30,6 +30,8 @@ from rheotwin.fem.fast.explicit_boundary import (
     load_nodes,
     look_back,
     no_outside,
+    only_weight,
+    pull_stages,
     touch_stages,
 )
 from rheotwin.fem.fast.explicit_terms import Segments, Terms, join_bodies, stable_step
@@ -192,9 +194,14 @@ def strike_stages(
     stages = [Stage(kick_time, (clock.number, STEP), into=kick)]
     if outside.touching.accounts:
         stages += [Stage(look_back, (contact.near, contact.places, contact.before_kick, operator.dimension, v))]
+    grabbed = len(boundary.grabs.node) > 0
+    if grabbed:
+        stages += [Stage(only_weight, (nodes.weight, outside.external))]
     if boundary.loads.component.size:
         stages += [Stage(load_nodes, (boundary.loads, nodes.weight, outside.external, TIME))]
     stages += [Stage(kick_rows, (operator, motion, outside.external, Now(kick), 0, operator.indptr.size - 1))]
+    if grabbed:
+        stages += pull_stages(boundary, outside, u, v, clock.end, Now(kick))
     if boundary.held.component.size:
         bearing = (outside.reaction, outside.exerted, u, v, clock.end, STEP, Now(kick))
         stages += [Stage(hold, (boundary.held, nodes.mass, *bearing))]

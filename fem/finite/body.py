@@ -345,15 +345,21 @@ def finite_body(body: ProblemBody, problem: Problem, options: FemOptions) -> Fin
     ring, flat = (problem.dimension == 2 and problem.plane == plane for plane in ("axisymmetric", "stress"))
     kinematics, measure = DESCRIPTIONS[options.kinematics]
     if options.pressures is None:
-        space = body_space(body.mesh, body.cell, options.order, axisymmetric=ring, out_of_plane=flat)
+        where = body.mesh, body.cell, options.order
+        space = body_space(*where, axisymmetric=ring, out_of_plane=flat, hanging=body.hanging)
     else:
         basis = mixed_basis(body.mesh, body.cell, options.pressures, axisymmetric=ring)
         space = mixed_space(body.mesh, body.cell, basis, axisymmetric=ring)
-    parts, first = [], int(space.basis.N)
+    parts, first = [], space.used - space.inner
+    follows = space.follows if len(body.hanging) else None
     behind = first + space.inner
     for _, law, cells in body.laws:
         geometry = element_geometry(
-            space.basis_in(cells), thickness=problem.thickness, axisymmetric=ring, flat=first if flat else None
+            space.basis_in(cells),
+            thickness=problem.thickness,
+            axisymmetric=ring,
+            flat=first if flat else None,
+            follows=follows,
         )
         rigid = flat and is_incompressible(law)
         bulk, point = point_law(law, measure, rigid=options.incompressible or rigid)

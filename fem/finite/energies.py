@@ -15,11 +15,10 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.kernels.compiled import compiled
+from rheotwin.materials.flow import principal_axes
 
 ALIKE = 1e-7
 """Difference of squared stretches below which they count as equal in the slope of turning axes."""
-SWEEPS = 12
-"""Jacobi sweeps over a 3 x 3 matrix; four or five suffice."""
 
 
 @compiled(inside=True, contract=True)
@@ -87,35 +86,6 @@ def by_invariants(strain: Array, c10: float, c01: float, c20: float, c30: float,
                     turned = 2.0 * unit + 4.0 / 3.0 * (i2 * mixed - inverse[i, j] * slant)
                     total += 2.0 * c01 * (shrink * shrink * turned - 4.0 / 3.0 * second[m] * inverse[k, t])
                 slope[p, m, n] = total
-
-
-@compiled(contract=True)
-def principal_axes(matrix: Array, axes: Array) -> None:
-    """Turn a symmetric matrix (3, 3) diagonal in place by Jacobi rotations; write its axes as columns."""
-    for i in range(3):
-        for j in range(3):
-            axes[i, j] = 1.0 if i == j else 0.0
-    for _ in range(SWEEPS):
-        if matrix[0, 1] == 0.0 and matrix[0, 2] == 0.0 and matrix[1, 2] == 0.0:
-            break
-        for i in range(2):
-            for j in range(i + 1, 3):
-                if matrix[i, j] == 0.0:
-                    continue
-                theta = 0.5 * (matrix[j, j] - matrix[i, i]) / matrix[i, j]
-                t = (1.0 if theta >= 0.0 else -1.0) / (abs(theta) + np.sqrt(1.0 + theta * theta))
-                c = 1.0 / np.sqrt(1.0 + t * t)
-                s = t * c
-                for k in range(3):
-                    x, y = matrix[k, i], matrix[k, j]
-                    matrix[k, i], matrix[k, j] = c * x - s * y, s * x + c * y
-                for k in range(3):
-                    x, y = matrix[i, k], matrix[j, k]
-                    matrix[i, k], matrix[j, k] = c * x - s * y, s * x + c * y
-                for k in range(3):
-                    x, y = axes[k, i], axes[k, j]
-                    axes[k, i], axes[k, j] = c * x - s * y, s * x + c * y
-                matrix[i, j] = matrix[j, i] = 0.0
 
 
 @compiled(contract=True, allocates=True)

@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from skfem import Basis
 
 from rheotwin.arrays import Array, Indices
@@ -130,11 +131,31 @@ class ElementGeometry:
         return out
 
 
+def _followed(corners: Indices, follows: csr_matrix) -> tuple[Indices, Array]:
+    """Return the nodes (e, n) that move the corners (e, c) of elements, and their shares in them (e, c, n)."""
+    every = follows[corners.ravel()].tocoo()
+    element, corner = np.divmod(every.row, corners.shape[1])
+    keys, place = np.unique(element * follows.shape[1] + every.col, return_inverse=True)
+    owner, node = np.divmod(keys, follows.shape[1])
+    local = np.arange(len(keys)) - np.searchsorted(owner, owner)
+    nodes = np.repeat(node[local == 0][:, None], local.max() + 1, axis=1)
+    nodes[owner, local] = node
+    shares = np.zeros((*corners.shape, nodes.shape[1]))
+    shares[element, corner, local[place]] = every.data
+    return nodes, shares
+
+
 def element_geometry(
-    basis: Basis, *, thickness: float = 1.0, axisymmetric: bool = False, flat: int | None = None
+    basis: Basis,
+    *,
+    thickness: float = 1.0,
+    axisymmetric: bool = False,
+    flat: int | None = None,
+    follows: csr_matrix | None = None,
 ) -> ElementGeometry:
     """Return the elements of a basis of displacements; `thickness` [m] in 2D.
 
+    `follows` are the shares of nodes in the motion of vertices, where some hang on edges of coarser cells.
     In plane stress `flat` is the first component behind the nodes: F_zz - 1 of point q of element e is component
     flat + e q_max + q over the size of the element, so that it is a displacement [m] as the others are.
     """
@@ -149,6 +170,15 @@ def element_geometry(
         weights, across = 2.0 * np.pi * radius * weights, np.zeros((elements, points, components))
         for local in range(0, components, dimension):
             across[:, :, local] = np.asarray(basis.basis[local][0])[0] / radius
+    if follows is not None:
+        nodes, shares = _followed(dofs[:, ::dimension] // dimension, follows)
+        slopes = np.einsum("ecn,eqck->eqnk", shares, slopes)
+        dofs = (dimension * nodes[:, :, None] + np.arange(dimension)).reshape(elements, -1)
+        components = dofs.shape[1]
+        if axisymmetric:
+            radial = np.einsum("ecn,eqc->eqn", shares, across[:, :, ::dimension])
+            across = np.zeros((elements, points, components))
+            across[:, :, ::dimension] = radial
     if flat is not None:
         own = components + np.arange(points)
         cells = np.arange(elements) if basis.tind is None else basis.tind

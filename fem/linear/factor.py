@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Literal, Protocol
@@ -61,6 +62,8 @@ class Factor:
     count: Count = field(default_factory=Count)
     matrix: Any = None
     """Whatever multiplies unknowns by `@`, where the solver iterates and is glad of a first guess."""
+    again: Callable[[csr_matrix], Factor] | None = None
+    """Takes a matrix of the same unknowns that is much like this one, where that spares most of the set-up."""
 
     @property
     def iterations(self) -> int:

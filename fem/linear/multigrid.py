@@ -6,6 +6,12 @@ coarse matrix P' A P. The rigid body modes are what aggregates interpolate exact
 iterations grows with the size of the mesh. Single precision halves memory and time, and suffices: the levels only
 precondition. Nothing here is random, so that runs repeat bitwise.
 
+The cycle is the program's own because pyamg's costs three times as much. A press of 56,457 unknowns, one thread, CPU s
+of set-up and of one solve to 1e-10 with Chebyshev's smoother of degree 3 (block Gauss-Seidel), rigid motions in both:
+
+    tetrahedra   0.38 + 0.10, 20 iterations     pyamg 1.03 + 0.33, 17 iterations (0.74 + 0.60, 17)
+    hexahedra    0.41 + 0.11, 22                      1.15 + 0.58, 22            (0.91 + 0.81, 16)
+
 Whole nodes are kept together as blocks. Supports may hold single components of a node: its block then keeps a row for
 them, coupled to nothing, so that the blocks stay d x d; nodes held altogether are left out.
 
@@ -238,7 +244,13 @@ def prepare_amg(matrix: csr_matrix, nodes: Unknowns | None, tolerance: float = T
         modes = np.ones((matrix.shape[0], 1))
     else:
         rows, places, modes = nodal_blocks(matrix, nodes)
-    return _factor(Multigrid.of(rows, modes, tolerance), places)
+    solver = Multigrid.of(rows, modes, tolerance)
+
+    def again(other: csr_matrix) -> Factor:
+        rows = BlockRows.from_sparse(other, 1) if nodes is None else nodal_blocks(other, nodes)[0]
+        return _factor(replace(solver, matrix=rows), places)
+
+    return replace(_factor(solver, places), again=again)
 
 
 def prepare_solids(stiffness: SolidStiffness, points: Array, free: Indices, tolerance: float = TOLERANCE) -> Factor:
@@ -345,16 +357,17 @@ def nodal_blocks(matrix: csr_matrix, nodes: Unknowns) -> tuple[BlockRows, Indice
     used, node = np.unique(np.asarray(nodes.free) // d, return_inverse=True)
     places = node * d + np.asarray(nodes.free) % d
     size = len(used) * d
-    entries = coo_matrix(matrix)
-    absent = np.setdiff1d(np.arange(size), places)
-    scale = float(np.abs(matrix.diagonal()).mean())
-    triplets = (
-        np.concatenate([entries.data, np.full(len(absent), scale)]),
-        (np.concatenate([places[entries.row], absent]), np.concatenate([places[entries.col], absent])),
-    )
+    absent, whole = np.setdiff1d(np.arange(size), places), matrix
+    if len(absent):
+        entries, scale = coo_matrix(matrix), float(np.abs(matrix.diagonal()).mean())
+        triplets = (
+            np.concatenate([entries.data, np.full(len(absent), scale)]),
+            (np.concatenate([places[entries.row], absent]), np.concatenate([places[entries.col], absent])),
+        )
+        whole = csr_matrix(triplets, shape=(size, size))
     placed = np.isfinite(nodes.points[used]).all(axis=1)
     own = rigid_body_modes(nodes.points[used][placed])
     modes = np.zeros((size, own.shape[1]))
     modes[np.repeat(placed, d)] = own
     modes[absent] = 0.0
-    return BlockRows.from_sparse(csr_matrix(triplets, shape=(size, size)), d), places, modes
+    return BlockRows.from_sparse(whole, d), places, modes

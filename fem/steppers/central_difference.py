@@ -26,7 +26,8 @@ from rheotwin.constraints.contact.pack import (
     smallest_spacing,
 )
 from rheotwin.constraints.contact.springs import contact_stiffness, has_contact_springs
-from rheotwin.constraints.motion import at_rest
+from rheotwin.constraints.grabs import Grabs, pack_grabs
+from rheotwin.constraints.motion import Tables, at_rest
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.contact import Contacts
 from rheotwin.fem.contact.memory import Memory, Past, Pushes
@@ -47,6 +48,7 @@ from rheotwin.fem.fast.explicit_terms import Terms, stable_step
 from rheotwin.fem.model import FREE, Model
 from rheotwin.fem.state import State, stored_energy
 from rheotwin.solver import RUNAWAY
+from rheotwin.tensors import padded
 
 
 def pushes_of(contact: Contact, kick: float) -> Pushes:
@@ -75,8 +77,8 @@ def pack_model_contact(model: Model) -> Contact | None:
     rows, d = model.vertex_rows, model.dimension
     if len(rows) != len(model.points):
         raise RheotwinError(
-            "solvers.fem.order: contact by laws with central differences is between vertices; choose order = 1 or the "
-            'stepper "midpoint"'
+            "solvers.fem.order: contact by laws with central differences is between vertices that hang on no edge; "
+            'choose order = 1 without `finer`, or the stepper "midpoint"'
         )
     free = model.owners[rows] == FREE
     ease = np.zeros((len(rows), 3))
@@ -96,8 +98,8 @@ def contact_springs(model: Model) -> Array | None:
     return found.ravel()
 
 
-TAKEN = "contact_taken"
-"""Name of the energy that contact took, among what is saved."""
+TAKEN, PULLED = "contact_taken", "pulled"
+"""Names of the energy that contact took and of what hands did, among what is saved."""
 
 
 class CentralDifference:
@@ -106,6 +108,7 @@ class CentralDifference:
     def __init__(self, model: Model, h: float, *, account: bool = True) -> None:
         self._model, self._h, self._account = model, h, account
         boundary, springs = explicit_boundary(model), contact_springs(model)
+        self._full_pull = boundary.grabs.done.copy()
         self._explicit = ExplicitModel.build(boundary, explicit_terms(model), h, springs=springs)
         if h > self.stable_step:
             raise RheotwinError(
@@ -135,6 +138,22 @@ class CentralDifference:
         }
 
     @property
+    def pulled(self) -> Array:
+        """What hands do at the full step (G, 4): force [N], and work up to the half step behind [J]."""
+        return self._full_pull
+
+    def pulled_nodes(self) -> Array:
+        """Return the forces (N d,) [N] of the hands on the nodes at the full step."""
+        grabs, found = self._explicit.boundary.grabs, np.zeros(self._model.points.shape)
+        for row, force in enumerate(self.pulled[:, : self._model.dimension]):
+            np.add.at(found, grabs.places[grabs.node[row]], grabs.weight[row][:, None] * force)
+        return found.ravel()
+
+    def live_arrays(self) -> tuple[Grabs, Tables]:
+        """Return the points hands hold and the motions of tools, as the next step will read them."""
+        return self._explicit.boundary.grabs, self._touching.contact.tools.tables
+
+    @property
     def _touching(self) -> Touching:
         return self._world.outside.touching
 
@@ -146,11 +165,14 @@ class CentralDifference:
         """Return what contact remembers; all else that lasts is in the state."""
         touching = self._touching
         saved: dict[str, Array] = {name: np.array(array) for name, array in save_contact(touching.contact).items()}
+        saved |= {PULLED: self._world.outside.pulled.copy()} if len(self.pulled) else {}
         return saved | ({TAKEN: touching.taken.copy()} if touching.accounts else {})
 
     def restore(self, saved: Mapping[str, Array]) -> None:
         """Take over what `save` returned."""
         touching = self._touching
+        if len(self.pulled):
+            self.pulled[:] = self._world.outside.pulled[:] = saved[PULLED]
         if touching.accounts:
             touching.taken[:] = saved[TAKEN]
         contact = restore_contact(touching.contact, saved)
@@ -210,6 +232,7 @@ class CentralDifference:
     def _leave(self, state: State, full: ExplicitState, step: int) -> None:
         """Copy the loop's arrays into the state, and what the kick ahead says about the full step."""
         before, after = self._world.motion.velocity, full.motion.velocity
+        self.pulled[:] = full.outside.pulled
         state.u[:] = self._world.motion.displacement
         state.rate[:] = before
         state.v[:] = after
@@ -271,7 +294,10 @@ def explicit_boundary(model: Model) -> Boundary:
             'the out-of-plane strains of plane stress with unequal Poisson ratios have; choose the stepper "midpoint"'
         )
     motions = [item.motion for item in model.problem.prescribed]
+    owned = model.owners[model.vertex_rows] == FREE
+    ease = padded(owned / model.mass.diagonal().reshape(-1, model.dimension)[model.vertex_rows])
     return pack_boundary(
+        grabs=pack_grabs(model.problem.grabs, ease, model.vertex_rows),
         points=model.points,
         masses=model.mass.diagonal(),
         weight=model.weight,

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.fem.body import LinearBody
+from rheotwin.fem.finite.body import FiniteBody
+from rheotwin.fem.linear import Kind, choose
 from rheotwin.fem.links import require_no_links
 from rheotwin.fem.model import Model
 from rheotwin.fem.options import FemOptions
@@ -104,6 +106,28 @@ def make_stepper(model: Model, h: float, options: FemOptions) -> Stepper:
     if yielding:
         return YieldingStepper(model, scheme, h, options.linear_solver, account=options.accounts)
     return ImplicitStepper(model, scheme, h, options.linear_solver, account=options.accounts)
+
+
+def foreseen_solver(model: Model, options: FemOptions) -> str:
+    """Return the linear solver that steps of a model will take, and why; nothing is factorised."""
+    if options.stepper == "central-difference" or (options.stepper in EXPLICIT_RULES and model.lumped):
+        return "none, as nothing is solved for"
+    if options.linear_solver != "auto":
+        return f"{options.linear_solver}, asked for"
+    kind: Kind = "spd"
+    unknowns, dimension = len(model.free), model.dimension
+    for body in model.bodies:
+        if isinstance(body, FiniteBody):
+            unknowns -= sum(part.own.size * len(part.dofs) for part in body.parts)
+            if any(part.pressure is not None and part.pressure.shared for part in body.parts):
+                return "{}, {}".format(*choose(unknowns, None, "indefinite"))
+            if options.inertia or any(not part.law.symmetric for part in body.parts):
+                kind = "unsymmetric"
+        else:
+            pressures = [term.augmentation.mass.shape[0] for term in body.terms if term.augmentation is not None]
+            unknowns += sum(pressures)
+            kind = "indefinite" if pressures or (isinstance(body, LinearBody) and body.points) else kind
+    return "{}, {}".format(*choose(unknowns, dimension, kind))
 
 
 def require_contact(problem: Problem, options: FemOptions) -> None:

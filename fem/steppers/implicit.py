@@ -17,12 +17,15 @@ from rheotwin.fem.contact import Contacts, NodeColumns
 from rheotwin.fem.contact.lawful import ExactTools, LawfulContact, setup_of
 from rheotwin.fem.contact.step import near_nodes
 from rheotwin.fem.fast.solids import SolidStiffness, joined
-from rheotwin.fem.linear import Choice, Factor, Unknowns, WarmStart, factorise
+from rheotwin.fem.linear import Choice, Factor, Kind, Unknowns, WarmStart, factorise
 from rheotwin.fem.links import LinkSolver
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.state import State, kinetic_energy
 from rheotwin.fem.steppers.impulses import Impulses
 from rheotwin.fem.steppers.schemes import ChannelStep, Scheme, end_step
+
+SYMMETRIC = 1e-12
+"""Share of the largest entry by which a symmetric tangent may differ from its transpose."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,9 @@ def step_matrix(
     whole = block_diag(blocks, format="csr") if added is None else (block_diag(blocks, format="csr") + added).tocsr()
     matrix = whole[free][:, free]
     extra = sum(pressure.shape[0] for pressure in masses)
-    if added is not None:  # not symmetric where laws yield
-        factor = factorise(matrix, "splu", kind="indefinite")
+    if added is not None:
+        kind: Kind = "unsymmetric" if is_skew(added) else "indefinite"
+        factor = factorise(matrix, choice, kind=kind, nodes=Unknowns(_places(model), free))
     elif extra:
         gradient = block_diag(gradients, format="csr")[:, free]
         matrix = block_array([[matrix, gradient.T], [gradient, -block_diag(masses)]], format="csr")
@@ -121,6 +125,11 @@ def step_matrix(
         factor = factorise(matrix, choice, nodes=Unknowns(model.points, free))
     warm = WarmStart(factor.matrix) if remember and factor.matrix is not None else None
     return StepMatrix(model, mass_factor, stiffnesses, factor, extra, warm)
+
+
+def is_skew(tangent: csr_matrix) -> bool:
+    """Tell whether a tangent of laws at points is symmetric up to rounding only in part."""
+    return float(abs(tangent - tangent.T).max()) > SYMMETRIC * float(abs(tangent).max())
 
 
 def _places(model: Model) -> Array:

@@ -20,7 +20,7 @@ from rheotwin.fem.finite.body import FiniteBody, Inverted
 from rheotwin.fem.finite.contact import ToolContact
 from rheotwin.fem.finite.newton import Factorise, Frame, NotConverged, Pattern, StepEquations, Trial
 from rheotwin.fem.linear import Unknowns, choose, factorise
-from rheotwin.fem.linear.factor import Kind
+from rheotwin.fem.linear.factor import Factor, Kind
 from rheotwin.fem.model import Model, require_held
 from rheotwin.fem.options import FemOptions
 from rheotwin.fem.state import Ledger, State
@@ -30,6 +30,10 @@ INEXACT = 1e-6
 """Residual over the right-hand side at which multigrid leaves a Newton step."""
 ROUGH = 1e-2
 """The same where rounds follow that correct it."""
+SLOWER = 2.0
+"""So many times the iterations of a step's first tangent, later ones get levels of their own."""
+Levels = dict[bool, tuple[Factor, int]]
+"""Multigrid of a step's first tangent and its iterations, for solutions that may be rough and that may not."""
 HALVINGS = 6
 """How often a step that finds no equilibrium is halved before the run stops."""
 
@@ -45,7 +49,8 @@ class NewtonStepper:
             require_held(model)
         self._bodies = [(body, rows) for body, rows in model.parts() if isinstance(body, FiniteBody)]
         self._solvers: Counter[str] = Counter()
-        self._frame = _frame(model, self._bodies, self._solvers, inertia=self._inertia)
+        self._levels: Levels = {}
+        self._frame = _frame(model, self._bodies, self._solvers, self._levels, inertia=self._inertia)
         self._mass = model.mass.diagonal()
         self._iterations = self._halvings = self._shortened = 0
         self._shortest = 1.0
@@ -81,11 +86,11 @@ class NewtonStepper:
         """Say where and when no equilibrium was found, and what helps."""
         problem, left = self._model.problem, ""
         if isinstance(fault, Inverted):
-            body = next(body for body in problem.bodies if body.name == fault.body)
-            node = body.first_node + fault.node
+            row = self._model.first_rows[[body.name for body in problem.bodies].index(fault.body)] + fault.node
         else:
-            node, left = fault.component // problem.dimension, f" (residual {fault.residual:.3g} N)"
-            body = problem.body_of(node)
+            row, left = fault.component // problem.dimension, f" (residual {fault.residual:.3g} N)"
+        node = int(np.abs(self._model.vertex_rows - row).argmin())
+        body = problem.body_of(node)
         return Diverged(
             time=time,
             body=body.name,
@@ -111,6 +116,7 @@ class NewtonStepper:
         """Return the solution of the equations of a step, and the residual [N] of each iteration."""
         model, h, share = self._model, end - begin, 0.5 if self._inertia else 1.0
         bodies = zip(self._bodies, state.memories, strict=True)
+        self._levels.clear()  # so that a run goes on from a checkpoint with the same bits
         equations = StepEquations(
             frame=self._frame,
             states=[now for (body, rows), memories in bodies for now in body.states(state.u[rows], memories)],
@@ -181,7 +187,9 @@ class NewtonStepper:
         return memories, done
 
 
-def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[str], *, inertia: bool) -> Frame:
+def _frame(
+    model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[str], levels: Levels, *, inertia: bool
+) -> Frame:
     """Return what stays the same in all steps of a model."""
     parts = [(part, rows) for body, rows in bodies for part in body.parts]
     free = ~model.held
@@ -205,6 +213,7 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[s
         factorise=_solver(
             Unknowns(model.points, np.flatnonzero(shared)),
             used,
+            levels,
             symmetric=not unsymmetric,
             definite=all(part.pressure is None or not part.pressure.shared for part, _ in parts),
         ),
@@ -213,12 +222,13 @@ def _frame(model: Model, bodies: list[tuple[FiniteBody, slice]], used: Counter[s
     )
 
 
-def _solver(nodes: Unknowns, used: Counter[str], *, symmetric: bool, definite: bool) -> Factorise:
+def _solver(nodes: Unknowns, used: Counter[str], levels: Levels, *, symmetric: bool, definite: bool) -> Factorise:
     """Return the map from tangents to solvers, which counts whose it `used`.
 
     A tangent without rows of pressures is tried as a definite one, by multigrid where there are many unknowns: Newton's
     method corrects what it leaves. Once it finds no solution, and for all others, a factor takes both signs,
-    or multigrid's iterations where there is no symmetry and the unknowns are many.
+    or multigrid's iterations where there is no symmetry and the unknowns are many. The levels of a step's first tangent
+    serve the others of the step until iterations become SLOWER times as many.
     """
     many = definite and symmetric and choose(len(nodes.free), nodes.dimension)[0] == "amg"
 
@@ -233,18 +243,31 @@ def _solver(nodes: Unknowns, used: Counter[str], *, symmetric: bool, definite: b
             return lambda right: right
         if not many:
             return direct(matrix)
-
-        factor = factorise(matrix, "amg", nodes=nodes, tolerance=ROUGH if rough else INEXACT)
         used["amg"] += 1
+        old, usual = levels.get(rough, (None, 0))
+        new = old is None or old.again is None
+        factor = fresh(matrix, rough) if old is None or old.again is None else old.again(matrix)
 
         def solve(right: Array) -> Array:
-            nonlocal many
+            nonlocal many, factor, new
             try:
-                return factor.solve(right)
+                found = factor.solve(right)
             except (RheotwinError, np.linalg.LinAlgError):
-                many = False
-            return direct(matrix)(right)
+                if new:
+                    many = False
+                    return direct(matrix)(right)
+                levels.pop(rough, None)
+                factor, new = fresh(matrix, rough), True
+                return solve(right)
+            if new:
+                levels.setdefault(rough, (factor, factor.iterations))
+            elif factor.iterations > SLOWER * usual:
+                levels.pop(rough, None)
+            return found
 
         return solve
+
+    def fresh(matrix: csr_matrix, rough: bool) -> Factor:
+        return factorise(matrix, "amg", nodes=nodes, tolerance=ROUGH if rough else INEXACT)
 
     return prepare

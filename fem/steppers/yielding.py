@@ -140,9 +140,8 @@ class YieldingStepper(ImplicitStepper):
 
     def _diverged(self, state: State, off: Array, end: float) -> Diverged:
         """Say where and when no solution was found, and what helps."""
-        problem, d = self._model.problem, self._model.dimension
-        rows = self._model.vertex_rows
-        node = int(np.argmax(np.abs(off.reshape(-1, d)[rows]).max(axis=1)))
+        problem = self._model.problem
+        node = int(np.argmax(self._model.at_vertices(np.abs(off)).max(axis=1)))
         body = problem.body_of(node)
         return Diverged(
             time=end,

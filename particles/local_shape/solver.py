@@ -256,6 +256,7 @@ class LocalShapeSolver:
         laws=frozenset({"elastic", "voigt", "maxwell", "three-element"}),
         tools=SOLID_TOOLS,
         contact=ALL_CONTACT,
+        grabs=True,
         parts=True,
         cell_stress=True,
     )

@@ -239,6 +239,7 @@ class ShearVolumeSolver:
         tools=SOLID_TOOLS,
         contact=ALL_CONTACT,
         incompressible=True,
+        grabs=True,
         parts=True,
         cell_stress=True,
     )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import BaseModel
 
-from rheotwin.arrays import Array, Flags, Indices
+from rheotwin.arrays import Array, Flags, Indices, Reals
 from rheotwin.constraints.contact.laws.form import pack_laws
 from rheotwin.constraints.contact.setup import ContactSetup
 from rheotwin.constraints.contact.tool_motion import finish_tools, pack_drives, tool_stages, tools_at_start
@@ -345,10 +345,10 @@ class SlaveSimulation:
         stages = [Stage(keep_lists, (masters, slaves, lists, d)), Stage(find_weights, seeing)]
         return Program([*stages, Stage(find_linked, (self.splits, lists, linked))], self.step_size, Clock())
 
-    def particles(self) -> tuple[Array, dict[str, Array]]:
+    def particles(self) -> tuple[Array, dict[str, Reals]]:
         """Return the places (M, 3) [m] of the masters and all `PARTICLE_FIELDS`."""
-        found = particle_fields(self.cloud, self._constants)
-        found |= {"body": self._body.astype(float), "piece": self._pieces().astype(float)}
+        own: dict[str, Reals] = {"body": self._body, "piece": self._pieces()}
+        found = {**particle_fields(self.cloud, self._constants), **own}
         return self.cloud.masters.x[:, :3].copy(), found
 
     def counts(self) -> dict[str, int]:

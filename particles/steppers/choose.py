@@ -53,7 +53,7 @@ STEPS_IN_A_RUN = 1000
 """Steps the duration is divided into where no bound sets the step."""
 
 LINEAR_STATE = frozenset(
-    {"positions", "velocities", "edge_arms", "cell_arms", "centre_arms", "force", "reaction", "multipliers"}
+    {"positions", "velocities", "edge_arms", "cell_arms", "centre_arms", "force", "reaction", "multipliers", "touching"}
 )
 """What the state of linear elements and of forces without memory consists of."""
 
@@ -79,6 +79,10 @@ def make_stepper(name: StepperName, forces: Forces, state: State, boundary: Boun
     if name == "semi-implicit":
         return Stepper(SEMI_IMPLICIT_SCHEME, general_steps(forces, Surroundings(boundary, state), h), work)
     _require_linear(name, state)
+    if len(boundary.grabs.node):
+        raise RheotwinError(
+            f'solvers.truss.stepper: {name!r} knows no hands; use stepper = "semi-implicit", or leave `grabs` out'
+        )
     if name == "implicit":
         others = forces._replace(edges=_none_of(forces.edges), cells=_none_of(forces.cells))
         return Stepper(

@@ -17,6 +17,7 @@ _HOMES: dict[str, str] = {
     "load_scene": "rheotwin.scene",
     "Record": "rheotwin.record",
     "open_record": "rheotwin.record",
+    "reproducible": "rheotwin.same_bits",
     "run_scene": "rheotwin.run",
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rheotwin.arrays import Array, Indices, corner_parts
 from rheotwin.build_contact import build_links, contact_setup
+from rheotwin.build_grabs import build_grabs
 from rheotwin.build_tools import build_tool
 from rheotwin.constraints.contact.digital_pushing import punch_shares
 from rheotwin.constraints.motion import Motion, at_rest
@@ -298,9 +299,10 @@ def build_problem(scene: Scene, case: str | None = None, bodies: Mapping[str, Pr
         loads=(*loads, *_weights(scene, masses)),
         tools=tools,
         probes=probes,
-        tick=common_tick([*(stop.time for stop in plan(scene)), *_support_times(scene)], scene.duration),
+        tick=common_tick([*(stop.time for stop in plan(scene)), *_acting_times(scene)], scene.duration),
         contact=contact_setup(scene, placed, tools, masses),
         links=links,
+        grabs=build_grabs(scene, placed, points, masses),
         velocities=_velocities(scene, placed, points),
     )
 
@@ -375,9 +377,10 @@ def _velocities(scene: Scene, bodies: tuple[ProblemBody, ...], points: Array) ->
     return found
 
 
-def _support_times(scene: Scene) -> list[float]:
-    """Return the times [s] within the run at which supports begin or end: steps must land on them."""
-    times = [time for support in scene.supports.values() for time in (support.since, support.until or 0.0)]
+def _acting_times(scene: Scene) -> list[float]:
+    """Return the times [s] within the run at which supports and hands begin or end: steps must land on them."""
+    acting = (*scene.supports.values(), *scene.grabs.values())
+    times = [time or 0.0 for item in acting for time in (item.since, item.until)]
     return [time for time in times if 0.0 < time < scene.duration]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from unicodedata import category
 
 EXIT_OK = 0
 """Everything asked for was done."""
@@ -114,3 +115,23 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     """Return " (did you mean 'x'?)" for the closest known name, or an empty string."""
     close = get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def visible(text: object) -> str:
+    """Return the text with every character that would steer a terminal or turn a line round written as its escape.
+
+    Ends of lines and tabs stay.
+    """
+    return "".join(
+        sign if sign in "\n\t" or category(sign) not in _STEERING else sign.encode("unicode_escape").decode()
+        for sign in str(text)
+    )
+
+
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of controls, marks of direction, halves of pairs, and ends of lines and paragraphs."""
+
+
+def table_cell(text: str) -> str:
+    """Return a text as a cell of a CSV table that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -27,6 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from rheotwin import same_bits
 from rheotwin.errors import RheotwinError
 
 Shared = TypeVar("Shared")
@@ -237,8 +238,6 @@ def _travelling() -> Iterator[None]:
 @cache
 def fingerprint() -> dict[str, str]:
     """Return what the bits of an answer depend on: versions, digest of all sources, processor."""
-    import llvmlite.binding
-
     sources: dict[str, bytes] = {}
     for room in ROOMS:
         spec = find_spec(room)
@@ -250,7 +249,8 @@ def fingerprint() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in ("rheotwin", *PACKAGES)},
         "sources": digest.hexdigest()[:12],
-        PROCESSOR: llvmlite.binding.get_host_cpu_name(),
+        "arithmetic": "reproducible" if same_bits.ON else "usual",
+        PROCESSOR: same_bits.processor(),
     }
 
 
@@ -260,7 +260,7 @@ def _check(own: dict[str, str], wanted: dict[str, str], host: str) -> None:
         if name != PROCESSOR and own[name] != value:
             raise RheotwinError(
                 f"--executor dask: the worker on {host} has {name} {own[name]}, this process {value}; "
-                "install the same on every host"
+                "install the same on every host, and start all with the same settings"
             )
 
 
@@ -299,7 +299,8 @@ class _Dask:
         self.workers = len(found)
         for host, own in found.items():
             _check(own, fingerprint(), host)
-        if others := {own[PROCESSOR] for own in found.values()} - {fingerprint()[PROCESSOR]}:
+        others = {own[PROCESSOR] for own in found.values()} - {fingerprint()[PROCESSOR]}
+        if others and not same_bits.ON:
             warnings.warn(
                 f"--executor dask: there are workers on other processors ({', '.join(sorted(others))}) than this one "
                 f"({fingerprint()[PROCESSOR]}); their numbers may differ from its own in the last digits",

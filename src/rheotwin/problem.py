@@ -13,6 +13,7 @@ import numpy as np
 
 from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.contact.setup import ContactSetup
+from rheotwin.constraints.grabs import Grab
 from rheotwin.constraints.links import RigidLink
 from rheotwin.constraints.motion import Motion
 from rheotwin.constraints.tools import RigidTool
@@ -140,6 +141,8 @@ class Problem:
     """None: tools are exact and frictionless, bodies pass through each other."""
     links: tuple[RigidLink, ...] = ()
     """Pairs of nodes that keep their distance."""
+    grabs: tuple[Grab, ...] = ()
+    """Points held by a hand."""
     velocities: Array | None = None
     """Velocities (N, d) [m/s] at time zero; none: at rest."""
     refinement: Mapping[str, Any] | None = None

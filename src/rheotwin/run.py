@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -14,10 +14,12 @@ import numpy as np
 from pydantic import BaseModel
 
 import rheotwin
+from rheotwin import same_bits
 from rheotwin.build import build_problem
 from rheotwin.errors import EXIT_OK, RheotwinError, nearest_name
 from rheotwin.loop import Outcome, run_loop
 from rheotwin.meshing import MIXED, mesh_hash
+from rheotwin.meshing.files import geometry_mesh, is_script
 from rheotwin.observers import Checkpoints, Frames, LastFrame, Observer, Probes, Watched, probe_columns
 from rheotwin.phases import start_simulation
 from rheotwin.plausibility import BodyFacts, doubts, facts, warn_of_fast_tools
@@ -38,15 +40,17 @@ from rheotwin.record import (
     describe_fields,
     describe_particles,
     load_checkpoint,
-    load_manifest,
     open_record,
 )
+from rheotwin.record.folder import Lock, geometry_file
+from rheotwin.record.stored import read_checked
 from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
 from rheotwin.schedule import plan
 from rheotwin.solver import (
     Simulation,
     Solver,
     Splitting,
+    answering_for,
     check_capabilities,
     checked_options,
     find_solver,
@@ -189,6 +193,11 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
 
     `announce` is called once everything is set up and nothing has been written yet.
     """
+    with answering_for(find_solver(request.solver)):
+        return _run_scene(request, observers, announce)
+
+
+def _run_scene(request: RunRequest, observers: Sequence[Observer], announce: Announce | None) -> Outcome:
     begin = perf_counter()
     problem, solver, options = check_request(request)
     simulation = start_simulation(solver, problem, options)
@@ -207,7 +216,34 @@ def run_scene(request: RunRequest, *, observers: Sequence[Observer] = (), announ
         format=request.format,
         overwrite=request.overwrite,
     )
+    for name, path in _scripts(problem.scene):
+        writer.keep_geometry(name, geometry_mesh(path))
     return _carry_out(problem, simulation, writer, observers, setup)
+
+
+def _scripts(scene: Scene) -> Iterator[tuple[str, Path]]:
+    """Yield the geometry scripts of a scene by the dotted place of what they make."""
+    for table, items in (("bodies", scene.bodies), ("tools", scene.tools)):
+        for name, item in items.items():
+            if isinstance(item, FileBody | MeshTool) and item.path is not None and is_script(item.path):
+                yield f"{table}.{name}", scene.resolve(item.path)
+
+
+def _without_scripts(scene: Scene, folder: Path, files: Mapping[str, str]) -> Scene:
+    """Return a recorded scene with the meshes that its geometry scripts made: a record runs no scripts."""
+    tables: dict[str, dict[str, Any]] = {"bodies": dict(scene.bodies), "tools": dict(scene.tools)}
+    for place, script in _scripts(scene):
+        mesh = geometry_file(place)
+        if mesh not in files:
+            raise RheotwinError(
+                f"{folder}: {place} is made by {script}, and no script is run from a record; run the scene again with "
+                "--trust-geometry"
+            )
+        read_checked(folder / mesh, files[mesh], "the mesh")
+        table, _, name = place.partition(".")
+        more = {"path": str((folder / mesh).absolute())} | ({"drop_unused": True} if table == "bodies" else {})
+        tables[table][name] = tables[table][name].model_copy(update=more)
+    return scene.model_copy(update=tables)
 
 
 def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
@@ -215,14 +251,33 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
 
     A complete record is left as it is, and `announce` is not called.
     """
+    lock = Lock(folder) if folder.is_dir() else None
     record = open_record(folder)
-    manifest = load_manifest(folder)
+    with answering_for(find_solver(record.manifest.solver.name)):
+        try:
+            return _resume(record, lock, observers, announce)
+        except (RheotwinError, OSError, MemoryError):
+            raise
+        except Exception as error:  # whatever a wrong state leads to
+            said = " ".join(str(error).split())[:120]
+            raise RheotwinError(
+                f"{folder}: the run broke off when it went on from its checkpoint ({type(error).__name__}: {said}); "
+                "run the scene again with --overwrite"
+            ) from error
+
+
+def _resume(record: Record, lock: Lock | None, observers: Sequence[Observer], announce: Announce | None) -> Outcome:
+    folder, manifest = record.folder, record.manifest
     if manifest.status == "complete":
         return Outcome("complete", "already complete", EXIT_OK, record.last_time or 0.0, manifest.step.count, 0.0, 0.0)
-    if record.checkpoint_path is None:
+    checkpoint = record.checkpoint_path
+    if checkpoint is None:
         raise RheotwinError(f"{folder}: has no checkpoint to resume from; run the scene again with --overwrite")
+    if manifest.environment is not None and manifest.environment.reproducible != same_bits.ON:
+        how = "without" if same_bits.ON else "with"
+        raise RheotwinError(f"{folder}: its other half has other bits in this mode; resume it {how} --reproducible")
     begin = perf_counter()
-    scene = scene_from_data(manifest.scene, base=folder)
+    scene = _without_scripts(scene_from_data(manifest.scene, base=folder), folder, manifest.files)
     solver = find_solver(manifest.solver.name)
     options = checked_options(solver, manifest.solver.options)
     problem = _adapted(build_problem(scene, None), solver, options)
@@ -230,16 +285,23 @@ def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: An
         raise RheotwinError(f"{folder}: its mesh is no longer the one the scene makes; run the scene again")
     simulation = start_simulation(solver, problem, options)
     try:
-        simulation.restore(load_checkpoint(record.checkpoint_path))
+        simulation.restore(load_checkpoint(checkpoint))
     except KeyError as error:
         raise RheotwinError(
-            f"{record.checkpoint_path}: the solver misses {error} in it; resume with the version that wrote it "
+            f"{checkpoint}: the solver misses {error} in it; resume with the version that wrote it "
             f"({manifest.rheotwin_version}), or run the scene again with --overwrite"
         ) from error
+    sensible = np.isfinite(simulation.positions).all() and np.isfinite(simulation.velocities).all()
+    at, last = simulation.time, problem.scene.duration
+    if not sensible or not 0.0 <= at <= last * (1.0 + 1e-9) or checkpoint.stem != f"step-{simulation.step_count:09d}":
+        raise RheotwinError(
+            f"{checkpoint}: it is no state of this run (step {simulation.step_count}, t = {at:.6g} s, "
+            f"{'finite' if sensible else 'not finite'}); run the scene again with --overwrite"
+        )
     if announce is not None:
         announce(problem, simulation, facts(problem))
     last = _last_frame(record, simulation.time) if scene.output.adaptive is not None else None
-    writer = RecordWriter.resume(folder, time=simulation.time)
+    writer = RecordWriter.resume(folder, time=simulation.time, lock=lock)
     writer.update(status="running", message="")
     return _carry_out(problem, simulation, writer, observers, perf_counter() - begin, last_frame=last)
 

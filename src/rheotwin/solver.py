@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -19,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Reals
 from rheotwin.constraints.contact.setup import poses_at
 from rheotwin.errors import Fault, InputFaults, RheotwinError, nearest_name
 from rheotwin.fields import CELL_STRESS
@@ -63,6 +64,8 @@ class Capabilities:
     """Whether laws may have a Poisson ratio of 0.5."""
     links: bool = False
     """Whether rigid links may join nodes (`links` of a scene)."""
+    grabs: bool = False
+    """Whether hands may hold points (`grabs` of a scene)."""
     parts: bool = False
     """Whether parts of a body may have laws of their own (`parts` of a body)."""
     cell_stress: bool = False
@@ -120,6 +123,9 @@ class Capabilities:
             hanging.append(Fault("output.fields", f"{CELL_STRESS!r} is beyond this solver; leave it out"))
         if problem.links and not self.links:
             hanging.append(Fault("links", "rigid links are beyond this solver; leave them out"))
+        if problem.grabs and not self.grabs:
+            able = "truss, shear-volume, local-shape, or fem with stepper central-difference"
+            hanging.append(Fault("grabs", f"points held by a hand are beyond this solver; choose {able}"))
         return hanging + [
             Fault(place, f"{value!r} is beyond this solver, which does {', '.join(map(str, sorted(able))) or 'none'}")
             for place, value, able in asked
@@ -229,7 +235,7 @@ class Splitting(Protocol):
     def first_split(self) -> float:
         """Time [s] at which a pair first broke or a node was taken away; infinity before."""
 
-    def particles(self) -> tuple[Array, dict[str, Array]]:
+    def particles(self) -> tuple[Array, dict[str, Reals]]:
         """Return the places (M, 3) [m] of the particles and all `PARTICLE_FIELDS` (M,) or (M, components)."""
 
     def counts(self) -> dict[str, int]:
@@ -318,13 +324,33 @@ def _load_outside(point: EntryPoint) -> Solver | None:
         ]
         if missing:
             raise TypeError(f"it lacks {', '.join(missing)}")
-    except Exception as error:
+        if not isinstance(solver.capabilities, Capabilities) or not issubclass(solver.options, BaseModel):
+            raise TypeError("its capabilities or options are of another type")
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
         warnings.warn(
             f"solver plug-in '{point.name}' ({point.value}) could not be loaded ({reason}): ignored", stacklevel=3
         )
         return None
     return solver
+
+
+@contextmanager
+def answering_for(solver: Solver) -> Iterator[None]:
+    """Say of whatever an outside solver raises that it was that solver: its faults are not ours."""
+    try:
+        yield
+    except (RheotwinError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        home = type(solver).__module__
+        if home.startswith("rheotwin."):
+            raise
+        said = " ".join(str(error).split())[:200]
+        raise RheotwinError(
+            f"solver '{solver.name}' of {home} broke off ({type(error).__name__}: {said}); tell its authors, "
+            "or choose another solver"
+        ) from error
 
 
 def _load_built_in(name: str) -> Solver:

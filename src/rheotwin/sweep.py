@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import RheotwinError, table_cell
 
 if TYPE_CHECKING:
     from rheotwin.executor import Executor
@@ -119,7 +119,7 @@ def written(rows: Sequence[Row]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list) else value
+    return json.dumps(value) if isinstance(value, list) else table_cell(value) if isinstance(value, str) else value
 
 
 def read_rows(text: str, runs: Sequence[Row]) -> dict[int, Row]:

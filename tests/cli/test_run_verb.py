@@ -17,7 +17,7 @@ from rheotwin.cli.run import parse_settings, record_name
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, RheotwinError
 from rheotwin.kernels import cache
 from rheotwin.observers import Progress, told_of_compiling
-from rheotwin.record import open_record
+from rheotwin.record import load_manifest, open_record, save_manifest
 from rheotwin.record.checkpoint import load_checkpoint, save_checkpoint
 from rheotwin.validation.checks.running import ELASTIC, box_scene
 from tests.conftest import BLAST, Data, Said, command, cut_off, scene_file, write_scene
@@ -141,7 +141,8 @@ def test_records_that_cannot_be_resumed() -> None:
         path.write_bytes(b"PK\x03\x04 cut off")
     cut_off(RECORD)
     said = command("run", "--resume", "run")
-    assert (said.code, "no checkpoint to resume from" in said.sentence) == (EXIT_BAD_INPUT, True)
+    assert (said.code, "no checkpoint to resume from" in said.err) == (EXIT_BAD_INPUT, True)
+    assert said.err.count("the checkpoint is damaged") == 2
     assert run_into(RECORD, None, "--overwrite").code == EXIT_OK
     path = open_record(RECORD).checkpoint_path
     assert path is not None
@@ -149,6 +150,7 @@ def test_records_that_cannot_be_resumed() -> None:
     del state["u"]
     save_checkpoint(path.parent, 100, state)
     cut_off(RECORD)
+    save_manifest(load_manifest(RECORD).changed(files={}), RECORD)
     said = command("run", "--resume", "run")
     assert said.code == EXIT_BAD_INPUT
     assert "the solver misses 'u' in it; resume with the version that wrote it" in said.sentence

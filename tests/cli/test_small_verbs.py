@@ -60,6 +60,9 @@ def test_info_describes_a_scene_and_its_record() -> None:
         "gel": "elastic",
     }
     assert (about["tools"], about["duration_s"]) == ({"bar": "bar"}, 0.2)
+    solver = about["linear_solver"]
+    explicit = command("info", scene, "--set", "fem.stepper=central-difference", "--json")
+    assert json.loads(explicit.out)["linear_solver"] == "none, as nothing is solved for"
 
     command("run", scene, "--output", "run", "--quiet")
     said = command("info", "run")
@@ -68,6 +71,8 @@ def test_info_describes_a_scene_and_its_record() -> None:
     assert (about["solver"], about["frames"], about["nodes"], about["cells"]) == ("fem", 3, 15, 16)
     assert (about["steps"], about["step_s"], about["stable_step_s"]) == (100, 0.002, None)
     assert about["last_time_s"] == pytest.approx(0.2)
+    found = about["statistics"]
+    assert f"{found['linear_solver']}, {found['linear_solver_reason']}" == solver == "splu, 20 unknowns are few"
     assert (about["fields"]["stress"], about["probes"]["tool.bar.force_y"]) == ("Pa", "N")
 
 

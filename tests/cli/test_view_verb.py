@@ -9,7 +9,7 @@ import pytest
 
 from rheotwin.cli.view import _add_frame
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
-from rheotwin.record import open_record
+from rheotwin.record import load_manifest, open_record, save_manifest
 from rheotwin.record.pvd import write_pvd
 from tests.conftest import Said, command, scene_file
 
@@ -81,5 +81,6 @@ def test_what_stops_a_picture_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -
     assert said.code == EXIT_BAD_INPUT
     assert said.sentence == "view: there is no display; add --screenshot FILE.png to write a picture instead"
     write_pvd(Path("run/series.pvd"))
+    save_manifest(load_manifest(Path("run")).changed(files={}), Path("run"))
     assert view().sentence == "run: the record has no frame yet; run its scene again"
     assert command("view", "nowhere").sentence == "nowhere: there is no such folder; give the folder of a record"

@@ -96,6 +96,21 @@ def test_a_pressed_block_goes_on_from_a_checkpoint_bit_by_bit(law: Any) -> None:
     assert runs[0].reactions()["tool.press"][1] > 0.0
 
 
+@pytest.mark.parametrize("law", [SOFT, VON_MISES], ids=["softening", "elastoplastic"])
+def test_every_linear_solver_takes_laws_that_soften_or_yield(law: Any) -> None:
+    pushed = path([0.0, 1.0], [[0.0, 0.0, 0.0], [0.02, 0.0, -0.06]])
+    supports = {"floor": side("bottom"), "top": side("top", motion=pushed)}
+    scene = box_scene(law, cells=[5, 5, 5], cell="hex", supports=supports)
+    runs = [start(scene, stepper="quasi-static", step=0.25, linear_solver=name) for name in ("splu", "amg")]
+    for run in runs:
+        run_to(run, 1.0)
+    few, many = (run.statistics() for run in runs)
+    assert few["linear_solver"] == "splu" and many["linear_solver"] == "amg" and many["linear_solver_iterations"] > 0
+    np.testing.assert_allclose(runs[1].positions, runs[0].positions, atol=1e-9)
+    force = runs[0].reactions()["support.top"]
+    np.testing.assert_allclose(runs[1].reactions()["support.top"], force, atol=1e-7 * np.abs(force).max())
+
+
 def test_what_laws_at_points_do_not_know() -> None:
     scene = box_scene(SOFT, cells=[1, 1], supports={"left": side("left")})
     for options, words in (

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.packaging
 ROOT = Path(__file__).parents[2]
 ROOMS = ("constraints", "fem", "meshing", "particles", "validation")
 LEFT_OUT = shutil.ignore_patterns(
-    ".*cache", ".git", ".hypothesis", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "runs"
+    ".*cache", ".git", ".hypothesis", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "node_modules", "runs"
 )
 ABOUT = f"rheotwin-{rheotwin.__version__}.dist-info"
 
@@ -88,6 +88,7 @@ def test_the_wheel_holds_every_module_all_data_and_nothing_else(wheel: Path) -> 
     }
     data = in_wheel(validation / "references", "*.toml") | in_wheel(validation / "baselines", "*.toml")
     assert len(templates) >= 3 and len(data) >= 25
+    assert "rheotwin/touch/page/index.html" in names and not any("node_modules" in name for name in names)
     assert templates | data | {"rheotwin/py.typed"} <= names
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from rheotwin.build import build_problem
 from rheotwin.errors import InputFaults, RheotwinError
-from rheotwin.fem import FemSolver
+from rheotwin.particles.fixed_point import FixedPointSolver
 from rheotwin.particles.forces.particle_on_edge import (
     ParticlesOnEdges,
     add_particle_on_edge_forces,
@@ -179,7 +179,7 @@ def test_bodies_tear_without_ties_and_gaps_are_zero_at_rest() -> None:
 
 def test_who_cannot_be_tied_and_checkpoints() -> None:
     with pytest.raises(InputFaults, match=r"hangs on an edge of a coarser cell, .* leave `finer`"):
-        check_capabilities(FemSolver(), block(2, ELASTIC, body={"finer": STRIP}))
+        check_capabilities(FixedPointSolver(), block(2, ELASTIC, body={"finer": STRIP}))
     viscous = {"model": "voigt", "young": 0.0, "poisson": 0.25, "viscosity": 20.0}
     with pytest.raises(RheotwinError, match="hangs on an edge, but its law has no spring"):
         truss(block(2, viscous, body={"finer": STRIP}))

@@ -17,8 +17,9 @@ from rheotwin.record import GridTopology, ToolSurface, describe_fields, load_che
 from rheotwin.record.checkpoint import newest_checkpoint, save_checkpoint
 from rheotwin.record.grid import VTK_CELL_TYPES, checked_frame
 from rheotwin.record.probes import ProbeWriter, read_probes
-from rheotwin.record.pvd import PvdEntry, PvdIndex, ToolWriter, read_polydata, read_pvd, write_pvd
-from rheotwin.record.vtu import FrameGrid, XmlWriter, read_vtu, topology_of
+from rheotwin.record.pvd import PvdEntry, PvdIndex, ToolWriter, read_pvd, surface_of, write_pvd
+from rheotwin.record.stored import Stored, read_stored
+from rheotwin.record.vtu import FrameGrid, XmlWriter, grid_of, topology_of
 from rheotwin.tensors import padded
 from tests.conftest import nearly_full
 from tests.record.conftest import BAR, TOPOLOGY, frame_at
@@ -29,6 +30,10 @@ ARRAYS = hnp.arrays(
     shape=hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
 )
 UNITS = {"tool.bar.force_x": "N", "volume.block": "m3"}
+
+
+def read(path: Path) -> Stored:
+    return read_stored(path, None, "the file")
 
 
 @given(state=st.dictionaries(st.sampled_from(["file", "a/b", "schema_version", "x"]), ARRAYS))
@@ -201,12 +206,13 @@ def test_each_cell_kind_has_unit_measure_in_vtk(mesh: skfem.Mesh, kind: str, mea
     frame = FrameGrid(GridTopology(cells=cells, cell_kind=kind, body=body, points=len(points)), {})
     frame.fill(0.0, points, {})
     XmlWriter(frame.grid).write(FRAME)
-    grid = read_vtu(FRAME)
+    stored = read(FRAME)
+    grid = grid_of(stored)
     assert set(grid.celltypes) == {VTK_CELL_TYPES[kind]}
     # Every cell of a regular refinement of these meshes has the orientation of its parent: none is negative.
     sizes = np.abs(grid.compute_cell_sizes()[measure])
     assert np.all(sizes > 0) and sizes.sum() == pytest.approx(1.0, abs=1e-14)
-    assert np.array_equal(topology_of(grid).cells, cells)
+    assert np.array_equal(topology_of(stored).cells, cells)
 
 
 def test_hexahedra_as_scikit_fem_exports_and_cells_that_do_not_fit() -> None:
@@ -222,9 +228,9 @@ def test_hexahedra_as_scikit_fem_exports_and_cells_that_do_not_fit() -> None:
 def test_cut_off_or_missing_files_are_one_sentence(kept: float, capfd: pytest.CaptureFixture[str]) -> None:
     XmlWriter(FrameGrid(TOPOLOGY, describe_fields()).grid).write(FRAME)
     ToolWriter().write(TOOLS, 0.0, [BAR])
-    for path, read in ((FRAME, read_vtu), (TOOLS, read_polydata)):
+    for path in (FRAME, TOOLS):
         contents = path.read_bytes()
-        path.write_bytes(contents[: int(len(contents) * (kept if read is read_vtu else 0.2))])
+        path.write_bytes(contents[: int(len(contents) * kept)])
         with pytest.raises(RheotwinError, match="is damaged"):
             read(path)
         path.unlink()
@@ -241,7 +247,7 @@ def test_full_disk_and_missing_folder_are_system_errors(capfd: pytest.CaptureFix
     with pytest.raises(FileNotFoundError):
         writer.write(Path("nothing/frame.vtu"))
     writer.write(FRAME)
-    assert read_vtu(FRAME).n_points == TOPOLOGY.points and capfd.readouterr().err == ""
+    assert len(read(FRAME).points) == TOPOLOGY.points and capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -269,7 +275,7 @@ def test_tools_move_and_stay_apart() -> None:
     writer = ToolWriter()
     for time in (0.0, 0.5):
         writer.write(TOOLS, time, [plate("moving", 2.0 + time), plate("still", 5.0), BAR])
-        surface = read_polydata(TOOLS)
+        surface = surface_of(read(TOOLS))
         assert list(surface.field_data["tool_names"]) == ["moving", "still", "bar"]
         assert surface.field_data["TimeValue"] == [time]
         heights, tool = surface.cell_centers().points[:, 2], surface.cell_data["tool"]
@@ -279,7 +285,7 @@ def test_tools_move_and_stay_apart() -> None:
         assert sizes["Area"][tool == 0].sum() == pytest.approx(1.0, abs=1e-15)
         assert sizes["Length"].sum() == pytest.approx(1.0, abs=1e-15)
     writer.write(TOOLS, 1.0, [BAR, plate("second", 1.0)])
-    changed = read_polydata(TOOLS)
+    changed = surface_of(read(TOOLS))
     assert (changed.n_points, changed.n_cells) == (8, 5)
     assert list(changed.field_data["tool_names"]) == ["bar", "second"]
 
@@ -288,8 +294,8 @@ def test_surfaces_of_pyvista_are_taken_as_they_are_and_bad_faces_are_not() -> No
     sphere = pyvista.Sphere(radius=0.5)
     tool = ToolSurface(name="ball", points=np.asarray(sphere.points), faces=np.asarray(sphere.faces))
     ToolWriter().write(TOOLS, 0.0, [tool])
-    read = read_polydata(TOOLS)
-    assert (read.area, read.n_cells) == (pytest.approx(sphere.area, rel=1e-6), sphere.n_cells)
+    again = surface_of(read(TOOLS))
+    assert (again.area, again.n_cells) == (pytest.approx(sphere.area, rel=1e-6), sphere.n_cells)
     bad = ToolSurface(name="bent", points=np.zeros((3, 3)), faces=np.array([3, 0, 1]))
     with pytest.raises(RheotwinError, match="tool 'bent'"):
         ToolWriter().write(TOOLS, 0.0, [bad])

@@ -393,8 +393,7 @@ def test_particles_of_any_number_have_a_series_of_their_own(series_format: str) 
     assert tools is not None and tools.n_points == len(BAR.points) and record.particles.tools(3) is None
     reader = pyvista.get_reader(FOLDER / "particles.pvd")
     assert list(reader.time_values) == list(TIMES)
-    with pytest.raises(RheotwinError, match="lacks volume"):
-        writer = RecordWriter.resume(FOLDER, time=TIMES[0])
+    with RecordWriter.resume(FOLDER, time=TIMES[0]) as writer, pytest.raises(RheotwinError, match="lacks volume"):
         writer.write_particles(1.0, block, {name: block for name in PARTICLE_FIELDS if name != "volume"})
     with new_record_folder(FOLDER, overwrite=True):
         assert not [path for path in FOLDER.rglob("*") if path.is_file()]

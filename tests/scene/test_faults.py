@@ -77,7 +77,7 @@ AT_ITS_PLACE: list[tuple[str, Any, str]] = [
     ("output.fields", [], "needs at least 1 entry, has 0"),
     ("output.fields", ["stress", "velocity", "stress"], "'stress' is named twice; name it once"),
     ("output.interval", 1e-9, "1e-09 plans 4e+08 times in this run (duration = 0.4), more than 1000000; choose"),
-    ("output.probe_interval", 1e-300, "choose at least 4e-07"),
+    ("output.probe_interval", 1e-40, "choose at least 4e-07"),
     ("output.checkpoint_interval", 1e-9, "at least 4e-07"),
     ("laws.dough.series_viscosity", 0.0, "greater than 0"),
 ]

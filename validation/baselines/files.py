@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from itertools import takewhile
@@ -18,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rheotwin.errors import RheotwinError
 from rheotwin.record.atomic import write_text
+from rheotwin.scene.base import Line
+from rheotwin.texts import read_toml
 
 SCHEMA_VERSION = 1
 """Version of the layout of baseline files."""
@@ -72,10 +73,10 @@ class Baseline:
 
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    title: str
+    title: Line
     scene: str
-    solver: str
-    case: str | None = None
+    solver: Line
+    case: Line | None = None
     options: dict[str, Any] = {}
     quick: bool = True
     values: list[Value] = []
@@ -92,7 +93,7 @@ def load_baselines(folder: Path) -> dict[str, Baseline]:
 def load_baseline(path: Path) -> Baseline:
     """Read one file."""
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = read_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RheotwinError(f"{path}: could not be read as TOML ({error}); mend the file") from error
     found = data.pop("schema", None)

@@ -23,6 +23,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.executor import Executor
 from rheotwin.record.atomic import creating, write_text
+from rheotwin.texts import read_json
 from rheotwin.validation.calibration.problem import Evaluation, Parameter
 from rheotwin.validation.calibration.searches import BY_SQUARES, SEARCHES, Normal, Space, first_ask
 
@@ -128,12 +129,18 @@ class Store:
         if path is None or not path.exists():
             return
         first, *lines = path.read_text(encoding="utf-8").split("\n")
-        earlier = json.loads(first)
+        try:
+            earlier = dict(read_json(first))
+        except (TypeError, ValueError) as error:
+            raise RheotwinError(f"{path}: is damaged ({error}); start over with --overwrite") from error
         for name, value in (identity or {}).items():
             if earlier.get(name) != value:
                 raise RheotwinError(f"{path}: its evaluations are of another {name}; start over with --overwrite")
         for line in lines[:-1]:  # what a kill cut off has no end
-            key, found = _read(json.loads(line))
+            try:
+                key, found = _read(read_json(line))
+            except (LookupError, TypeError, ValueError) as error:
+                raise RheotwinError(f"{path}: a line is damaged ({error}); start over with --overwrite") from error
             self._known[key] = found
         self._waiting = []
         write_text(path, "\n".join([first, *lines[:-1], ""]))

@@ -7,7 +7,6 @@ friction and numbers that nobody has seen.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -22,6 +21,7 @@ from rheotwin.problem import Problem
 from rheotwin.run import grid_topology, scene_as_run
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.tensors import padded
+from rheotwin.texts import read_json
 from rheotwin.validation.calibration.continuum import continuum_course
 from rheotwin.validation.calibration.measured import pusher_of
 from rheotwin.validation.calibration.problem import run_scene_at
@@ -130,7 +130,7 @@ def opened_seal(folder: Path) -> dict[str, Any]:
         raise RheotwinError(f"{folder}: it has no {SEALED}/{TRUTH}; ask whoever made the record")
     if sha256(file.read_bytes()).hexdigest() != record.seal:
         raise RheotwinError(f"{folder}: {SEALED}/{TRUTH} is not the truth whose SHA-256 the record has")
-    truth: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    truth: dict[str, Any] = read_json(file.read_text(encoding="utf-8"))
     return truth
 
 

@@ -287,6 +287,32 @@ def refined_until() -> Values:
     return found
 
 
+def finer_cells() -> Values:
+    """Compute what finer cells next to coarser ones leave of errors, beside fine cells everywhere."""
+
+    def stored(data: Data, cell: str, cells: list[int], *finer: Data) -> float:
+        box = data["bodies"]["block"] | {"cell": cell, "cells": cells, "finer": finer}
+        problem = problem_of(data | {"bodies": {"block": box}})
+        return run_to(start(problem, stepper="static", step=END), END).energy()["stored"]
+
+    found: dict[str, float] = {}
+    ring, energy = widened_ring()
+    for cell in ("quad", "triangle"):
+        fine = stored(ring, cell, [36, 8]) - energy
+        graded = stored(ring, cell, [9, 2], {"x": [0.1, 0.4]}, {"x": [0.1, 0.3], "levels": 2}) - energy
+        found[f"ring, {cell}: error"] = graded / energy
+        found[f"ring, {cell}: error over that of fine cells"] = graded / fine
+    press = {"where": {"box": {"x": [0.25, 0.75], "y": [0.25, 0.75], "z": [1.0, 1.0]}}, "body": "block"}
+    push = press | {"motion": path([0.0, END], [[0.0, 0.0, 0.0], [0.0, 0.0, -0.01]])}
+    supports = {"floor": side("bottom"), "press": push}
+    block = box_scene(ELASTIC, cells=[4, 4, 4], size=[1.0, 1.0, 1.0], duration=END, supports=supports)
+    for cell in ("hex", "tet"):
+        coarse, fine = (stored(block, cell, [n, n, n]) for n in (4, 8))
+        graded = stored(block, cell, [4, 4, 4], {"z": [0.5, 1.0]})
+        found[f"press, {cell}: off from fine cells, coarse cells being off by 1"] = (graded - fine) / (coarse - fine)
+    return found
+
+
 _QUADRATIC = {"order": 2, "stepper": "quasi-static"}
 CHECKS = {
     # A new element or stepper is one line here, and an entry of the catalogue.
@@ -305,5 +331,8 @@ CHECKS = {
     "cylinder": (
         check("fem.R14", cylinder, name="thick-cylinder", covers=("T5", "A2"), options=_QUADRATIC, quick=True),
     ),
-    "refinement": (check("fem.size.refined", refined_until, name="refined-until", quick=True),),
+    "refinement": (
+        check("fem.size.refined", refined_until, name="refined-until", quick=True),
+        check("fem.size.finer", finer_cells, name="finer-cells", quick=True),
+    ),
 }

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from rheotwin import __version__
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 from rheotwin.record.atomic import write_text
+from rheotwin.texts import read_json
 from rheotwin.validation.checks.against import MEANING, Against, Baseline, against, since
 from rheotwin.validation.checks.check import Check, Curve, Measurement
 from rheotwin.validation.references import Catalogue, Entry, Specification, catalogue
@@ -302,7 +303,7 @@ def load_validation(folder: Path) -> Verification:
     """Return the results in the validate.json of a folder; a missing or foreign file is one sentence."""
     path = folder / NUMBERS
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path.read_text(encoding="utf-8"))
         return _READ.validate_python(
             {"version": data["rheotwin_version"], "results": data["checks"], "coverage": data.get("coverage", ())}
         )
@@ -341,7 +342,7 @@ def kept(folder: Path, agreed: dict[str, str]) -> dict[str, Result]:
     found = {}
     for path in sorted((folder / KEPT).glob("*.json")):
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(path.read_text(encoding="utf-8"))
             result = _RESULT.validate_python(data.pop("result"))
         except (OSError, ValueError, KeyError, AttributeError, ValidationError):
             continue  # half a file of a machine that went down: its check is run again

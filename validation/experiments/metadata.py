@@ -11,9 +11,10 @@ from pydantic import Field, ValidationError
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
-from rheotwin.scene.base import Axis, Number, SceneModel
+from rheotwin.scene.base import Axis, Line, Number, SceneModel, Text
 from rheotwin.scene.calibrate import Place
 from rheotwin.scene.units import SI_VALUE
+from rheotwin.texts import read_toml
 
 GRAVITY = 9.80665
 """What a gram or kilogram weighs where forces are given in gf or kgf [m/s2]."""
@@ -104,11 +105,11 @@ class FramePart(SceneModel):
     """Its table, relative to the record."""
     t: Number
     """When it was taken."""
-    phase: str = ""
+    phase: Line = ""
     """What was going on: push, hold, after."""
-    faces: tuple[str, ...] = ()
+    faces: tuple[Line, ...] = ()
     """Faces of the body that were seen."""
-    mirrored: tuple[str, ...] = ()
+    mirrored: tuple[Line, ...] = ()
     """Faces that were not seen but copied from their opposite."""
 
 
@@ -139,15 +140,15 @@ class Metadata(SceneModel):
 
     schema_name: Literal["rheo-record/1"] = Field(alias="schema")
     """Format of the record."""
-    id: str = Field(min_length=1)
+    id: Line = Field(min_length=1, max_length=200)
     """Name of the experiment."""
     kind: Literal["measured", "synthetic"]
     """Where its numbers come from."""
-    title: str = ""
+    title: Line = ""
     """One line for reports."""
-    source: str = ""
+    source: Text = ""
     """Origin and licence."""
-    notes: str = ""
+    notes: Text = ""
     """What one should know of it."""
     units: RecordUnits = RecordUnits()
     body: Specimen
@@ -167,7 +168,7 @@ def read_metadata(folder: Path) -> Metadata:
     if not folder.is_dir():
         raise RheotwinError(f"{folder}: there is no such folder; give the folder of an experiment record")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = read_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise RheotwinError(f"{folder}: not an experiment record ({METADATA} is missing); add one") from error
     except (OSError, UnicodeDecodeError) as error:

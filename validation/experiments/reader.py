@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -78,7 +78,10 @@ def _split(path: Path) -> tuple[list[str], list[list[str]]]:
         raise RheotwinError(f"{path}: there is no such file; put it there or take it out of record.toml") from error
     except (OSError, UnicodeDecodeError) as error:
         raise RheotwinError(f"{path}: cannot be read ({error}); make it a readable UTF-8 file") from error
-    rows = [row for row in csv.reader(text.splitlines()) if row]
+    try:
+        rows = [row for row in csv.reader(text.splitlines()) if row]
+    except csv.Error as error:
+        raise RheotwinError(f"{path}: cannot be read as CSV ({error}); write it again") from error
     if not rows:
         raise RheotwinError(f"{path}: the table is empty; write a header and at least one row")
     if len(rows) == 1:
@@ -205,18 +208,56 @@ def read_points(path: Path, units: RecordUnits) -> dict[str, Array]:
 
 
 def _ply(path: Path, units: RecordUnits) -> dict[str, Array]:
-    import pyvista
-
-    if not path.is_file():
-        raise RheotwinError(f"{path}: there is no such file; put it there or take it out of record.toml")
-    cloud: Any = pyvista.read(path)
-    points = np.asarray(cloud.points, dtype=float)
+    """Return the vertices (and normals) of a PLY file; whatever else is in it stays unread."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise RheotwinError(f"{path}: there is no such file; put it there or take it out of record.toml") from error
+    except OSError as error:
+        raise RheotwinError(f"{path}: cannot be read ({error.strerror}); make it a readable file") from error
+    try:
+        table = _vertices(data)
+        points = np.stack([table[name] for name in XYZ], axis=1)
+    except (LookupError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        raise RheotwinError(f"{path}: cannot be read as PLY ({error}); write it again") from error
     if not len(points) or not np.isfinite(points).all():
         raise RheotwinError(f"{path}: it holds no points, or some that are not finite; write it again")
-    table = dict(zip(XYZ, (points * units.factor("length")).T, strict=True))
-    if "Normals" in cloud.point_data:
-        table |= dict(zip(NORMAL, np.asarray(cloud.point_data["Normals"], dtype=float).T, strict=True))
-    return table
+    found = dict(zip(XYZ, (points * units.factor("length")).T, strict=True))
+    return found | ({name: table[name] for name in NORMAL} if all(name in table for name in NORMAL) else {})
+
+
+_PLY_TYPES = {
+    **{"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"},
+    **{"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"},
+    **{"float": "f4", "double": "f8", "float32": "f4", "float64": "f8"},
+}
+_PLY_ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
+
+
+def _vertices(data: bytes) -> dict[str, Array]:
+    """Return the columns of the vertices of a PLY file, whose first element they must be."""
+    place = data.find(b"end_header")
+    start = data.find(b"\n", place) + 1
+    lines = [line.split() for line in data[: max(place, 0)].decode("ascii").splitlines()]
+    lines = [line for line in lines if line and line[0] not in ("comment", "obj_info")]
+    if place < 0 or not start or len(lines) < 3 or lines[0] != ["ply"] or lines[1][0] != "format":
+        raise ValueError("its header is not whole")
+    elements = [number for number, line in enumerate(lines) if line[0] == "element"]
+    first, after = elements[0], (*elements, len(lines))[1]
+    if lines[first][1] != "vertex":
+        raise ValueError("its first element is not vertex")
+    count, order = int(lines[first][2]), _PLY_ORDERS[lines[1][1]]
+    columns = [(line[2], order + _PLY_TYPES[line[1]]) for line in lines[first + 1 : after] if line[0] == "property"]
+    if len(columns) != after - first - 1 or not 0 <= count <= len(data):
+        raise ValueError("its vertices are not plain columns, or more than the file holds")
+    if order:
+        table = np.frombuffer(data, dtype=columns, count=count, offset=start)
+        return {name: table[name].astype(float) for name, _ in columns}
+    rows = [row.split() for row in data[start:].decode("ascii").splitlines()[:count]]
+    if len(rows) != count or any(len(row) != len(columns) for row in rows):
+        raise ValueError("rows of its vertices are missing or cut off")
+    numbers = np.array(rows, dtype=float).reshape(count, len(columns))
+    return {name: numbers[:, column] for column, (name, _) in enumerate(columns)}
 
 
 def _frame(folder: Path, part: FramePart, units: RecordUnits, specimen: Specimen) -> Frame:

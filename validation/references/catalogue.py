@@ -7,7 +7,6 @@ fault is one sentence with file, entry and remedy.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,6 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rheotwin.errors import RheotwinError, nearest_name
+from rheotwin.texts import read_toml
 
 Bound = Literal["absolute", "relative", "at most", "at least"]
 """How a tolerance is meant; "at most" and "at least" hold the value itself against the reference."""
@@ -219,7 +219,7 @@ def _place(name: str) -> int:
 
 def _specification(path: Path) -> Specification:
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = read_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RheotwinError(f"{path}: could not be read as TOML ({error}); mend the file") from error
     try:

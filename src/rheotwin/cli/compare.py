@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rheotwin import executor
-from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
+from rheotwin.cli.run import add_quiet_arguments, add_reproducible_argument, add_set_argument, parse_settings
 from rheotwin.comparison_runs import REFERENCE, OwnReference, Plan, Task, run_all
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 from rheotwin.refinements import check_reference, parse_refinements
@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show the numbers of a validation in the report, too (`rheotwin validate --output FOLDER`)",
     )
     add_set_argument(parser)
+    add_reproducible_argument(parser)
     add_quiet_arguments(parser)
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheotwin.cli.run import add_set_argument, parse_settings
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import RheotwinError, visible
 
 if TYPE_CHECKING:
+    from rheotwin.problem import Problem
     from rheotwin.record import Record
     from rheotwin.scene import Scene
 
@@ -34,10 +35,11 @@ def execute(args: argparse.Namespace) -> int:
     elif args.path.exists():
         from rheotwin.scene import load_scene
 
-        about = _scene(load_scene(args.path, parse_settings(args.set).scene))
+        settings = parse_settings(args.set)
+        about = _scene(load_scene(args.path, settings.scene), settings.options.get("fem", {}))
     else:
         raise RheotwinError(f"{args.path}: there is no such record folder or scene file")
-    print(json.dumps(about, indent=2) if args.json else _text(about))
+    print(json.dumps(about, indent=2) if args.json else visible(_text(about)))
     return 0
 
 
@@ -69,7 +71,7 @@ def _record(record: Record) -> dict[str, Any]:
     }
 
 
-def _scene(scene: Scene) -> dict[str, Any]:
+def _scene(scene: Scene, options: dict[str, Any]) -> dict[str, Any]:
     """Describe a scene and what its numbers amount to; whatever `run` would refuse is refused here."""
     import warnings
 
@@ -98,7 +100,26 @@ def _scene(scene: Scene) -> dict[str, Any]:
         "forces": list(scene.forces),
         "cases": {name: case.description for name, case in scene.cases.items()},
         "solver_options": scene.solvers,
+        "linear_solver": _linear_solver(problem, options),
     }
+
+
+def _linear_solver(problem: Problem, options: dict[str, Any]) -> str:
+    """Return what finite elements would solve the scene's equations with, and why; nothing where they refuse it."""
+    import warnings
+
+    from rheotwin.fem import FemSolver
+    from rheotwin.solver import check_capabilities, checked_options
+
+    solver = FemSolver()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a run will say it
+            check_capabilities(solver, problem)
+            given = problem.scene.solvers.get(solver.name, {}) | options
+            return solver.linear_solver(problem, checked_options(solver, given))
+    except RheotwinError:
+        return ""
 
 
 def _text(about: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheotwin.errors import RheotwinError
+from rheotwin.texts import read_toml
 
 if TYPE_CHECKING:
     from rheotwin.loop import Outcome
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("pvd", "vtkhdf"), help="series format; default: pvd")
     add_set_argument(parser)
     parser.add_argument("--resume", type=Path, metavar="FOLDER", help="continue an interrupted record")
+    add_reproducible_argument(parser)
     add_quiet_arguments(parser)
 
 
@@ -64,6 +66,15 @@ def add_quiet_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `--json` and `--quiet`."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no remarks")
+
+
+def add_reproducible_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--reproducible`, which `rheotwin.__main__` acts on before anything is loaded."""
+    parser.add_argument(
+        "--reproducible",
+        action="store_true",
+        help="give the same bits on every processor: slower arithmetic, one thread (docs/reliability.md)",
+    )
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ def parse_settings(items: list[str]) -> Settings:
                 f"--set {shown}: write PLACE=VALUE, for example truss.step=1e-3 or laws.foam.young=30e3"
             )
         try:
-            value = tomllib.loads(f"value = {text}")["value"]
+            value = read_toml(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             value = text.strip()
         if first in tables:

@@ -13,6 +13,7 @@ from rheotwin import executor
 from rheotwin.cli.compare import cases_of, names_in
 from rheotwin.cli.run import add_quiet_arguments, add_set_argument, parse_settings
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
+from rheotwin.texts import read_toml
 
 if TYPE_CHECKING:
     from rheotwin.sweep import Sweep
@@ -109,7 +110,7 @@ def _values(text: str) -> tuple[str, list[Any]]:
     """Return place and values; they are TOML, bare words are text."""
     place, equals, listed = text.partition("=")
     try:
-        values = tomllib.loads(f"values = [{listed}]")["values"]
+        values = read_toml(f"values = [{listed}]")["values"]
     except tomllib.TOMLDecodeError:
         values = [word.strip() for word in listed.split(",") if word.strip()]
     if not (equals and place.strip() and values):

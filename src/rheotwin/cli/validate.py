@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rheotwin import executor
+from rheotwin.cli.run import add_reproducible_argument
 from rheotwin.errors import EXIT_OK, RheotwinError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep the finished checks of the folder if version, catalogue and baselines are the same",
     )
+    add_reproducible_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="no remarks while it runs")
     bless = parser.add_argument_group("baselines")

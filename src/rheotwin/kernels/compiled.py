@@ -27,6 +27,7 @@ from numba.core.extending import _Intrinsic
 
 from rheotwin.kernels import cache
 from rheotwin.kernels.linked import Pipeline, rebuilt
+from rheotwin.same_bits import CONTRACT
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,8 +36,8 @@ _compiler: Any = compiler
 _config: Any = config
 _serialize: Any = serialize
 _types: Any = types
-_CONTRACT = {"contract"}
-_ANY_ORDER = {"contract", "reassoc", "nsz"}
+_CONTRACT = set(CONTRACT)
+_ANY_ORDER = {*CONTRACT, "reassoc", "nsz"} if CONTRACT else set[str]()
 
 
 @overload
@@ -198,6 +199,7 @@ def identity(function: Callable[..., Any], options: dict[str, Any]) -> str | Non
         _config.LOOP_VECTORIZE,
         _config.SLP_VECTORIZE,
         getattr(_config, "USING_SVML", None),
+        CONTRACT,
     )
     return repr((versions, switches, made_of, _chosen(options)))
 

@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 from rheotwin.kernels.compiled import compiled
 from rheotwin.kernels.lanes import Lanes, whole
 from rheotwin.kernels.vectors import Slot, Vector, fetch, slots
+from rheotwin.same_bits import CONTRACT
 
 _types: Any = types
 _tools: Any = cgutils
@@ -79,7 +80,7 @@ class _Memory:
         """Return what adds ("add") or subtracts ("sub") two values; products of numbers may be fused into it."""
         if isinstance(self.scalar, ir.IntType):
             return getattr(self.builder, sign)
-        return partial(getattr(self.builder, f"f{sign}"), flags=("contract",))
+        return partial(getattr(self.builder, f"f{sign}"), flags=CONTRACT)
 
     def row(self) -> Lanes:
         """Return the emitter for one particle's row."""

@@ -121,10 +121,10 @@ def compiled_for(function: Any, kinds: tuple[Any, ...]) -> Any:
 
 @cache
 def machine() -> Any:
-    """Return the code generator of this processor."""
+    """Return the code generator of the processor that numba compiles for."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    features, processor = llvm.get_host_cpu_features().flatten(), llvm.get_host_cpu_name()
+    _, processor, features = cpu_target.target_context.codegen().magic_tuple()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=processor, features=features, opt=3, codemodel="jitdefault")
 

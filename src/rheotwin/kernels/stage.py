@@ -82,7 +82,7 @@ class Code:
     def symbol(self) -> str:
         """Name of its file, and of the function in it."""
         made_of = next(_numbers) if self.about is None else self.about
-        key = f"{stamp(__name__)}|{made_of}|{llvm.get_host_cpu_name()}|{llvm.get_host_cpu_features().flatten()}"
+        key = f"{stamp(__name__)}|{made_of}|{cpu_target.target_context.codegen().magic_tuple()}"
         name = re.sub(r"\W", "_", self.name, flags=re.ASCII)[:60]
         return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
 

@@ -31,6 +31,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model, type_callable
 
 from rheotwin.kernels.lanes import Lanes
+from rheotwin.same_bits import CONTRACT
 
 _types: Any = types
 _typed: Any = type_callable  # numba gives them no types
@@ -39,10 +40,9 @@ _tools: Any = cgutils
 _models: Any = models
 _Type: Any = types.Type
 _Primitive: Any = models.PrimitiveModel
-formula: Any = register_jitable(error_model="numpy", fastmath={"contract"}, _nrt=False, forceinline=True)
+formula: Any = register_jitable(error_model="numpy", fastmath=set(CONTRACT), _nrt=False, forceinline=True)
 """Decorator of functions of numbers or vectors, merged into compiled code that calls them; Python calls them, too,
 with numbers or, where they have no `min` and `max`, with NumPy arrays."""
-_CONTRACT = ("contract",)
 CUBE_ROOT_START = 6.14261e18
 _BIT = ir.IntType(1)
 
@@ -155,7 +155,7 @@ def _arithmetic(real: str, whole: str) -> Callable[..., Any]:
     def emit(lanes: Lanes, *values: Any) -> Any:
         if _are_whole(lanes):
             return getattr(lanes.builder, whole)(*values)
-        return getattr(lanes.builder, real)(*values, flags=_CONTRACT)
+        return getattr(lanes.builder, real)(*values, flags=CONTRACT)
 
     return emit
 
@@ -414,7 +414,7 @@ def _put(added: bool) -> Any:
             for row, (value, typed) in enumerate(zip(given, values.types, strict=True)):
                 place = _place(context, builder, array, arguments[0], _row(row), arguments[1])
                 found = _in_lanes(context, builder, kind, value, typed)
-                lanes.store(builder.fadd(lanes.load(place), found, flags=_CONTRACT) if added else found, place)
+                lanes.store(builder.fadd(lanes.load(place), found, flags=CONTRACT) if added else found, place)
             return context.get_dummy_value()
 
         return _types.void(array, at, values), generate

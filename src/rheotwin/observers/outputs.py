@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rheotwin.arrays import Array
+from rheotwin.constraints.grabs import GRAB
 from rheotwin.fields import CELL_STRESS
 from rheotwin.meshing import element_measures
 from rheotwin.observers.protocol import Observer, Watched
@@ -105,6 +106,8 @@ def probe_columns(problem: Problem, energies: Iterable[str], counts: Iterable[st
             columns |= {f"tool.{tool.name}.angle": "rad"} if problem.dimension > 1 else {}
     for support in problem.prescribed:
         columns |= {f"support.{support.support}.force_{axis}": "N" for axis in axes}
+    for grab in problem.grabs:
+        columns |= {f"{GRAB}{grab.name}.force_{axis}": "N" for axis in axes}
     for link in problem.links:
         columns |= dict.fromkeys(_tensions(f"{LINK}{link.name}", len(link.nodes)), "N")
     for probe in problem.probes:

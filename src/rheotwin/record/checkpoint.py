@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
+import io
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
+from rheotwin.record.stored import read_checked
 
 CHECKPOINT_SCHEMA = 1
 KEPT_CHECKPOINTS = 2
@@ -45,32 +47,35 @@ def save_checkpoint(folder: Path, step: int, state: Mapping[str, Any]) -> Path:
     return path
 
 
-def load_checkpoint(path: Path) -> dict[str, Any]:
+def load_checkpoint(path: Path, checksum: str | None = None) -> dict[str, Any]:
     """Read a state back: the arrays and plain values that were saved."""
+    if not path.is_file():
+        raise RheotwinError(f"{path}: there is no such checkpoint; run the scene again")
+    data = read_checked(path, checksum, "the checkpoint")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
-    except FileNotFoundError as error:
-        raise RheotwinError(f"{path}: there is no such checkpoint; run the scene again") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        found = int(stored.pop(_SCHEMA_KEY, 0))
+        scalars = set(stored.pop(_SCALARS_KEY).tolist()) if found == CHECKPOINT_SCHEMA else set()
+        state = {name.removeprefix(_STATE_PREFIX): array for name, array in stored.items()}
+        if found == CHECKPOINT_SCHEMA:
+            return {name: array.item() if name in scalars else array for name, array in state.items()}
+    # whatever numpy and zip files make of damage
+    except (Exception, MemoryError) as error:
         raise RheotwinError(f"{path}: the checkpoint is damaged; resume from an earlier one") from error
-    found = stored.pop(_SCHEMA_KEY, None)
-    if found is None or int(found) != CHECKPOINT_SCHEMA:
-        raise RheotwinError(
-            f"{path}: the checkpoint has schema version {found}, this Rheotwin reads {CHECKPOINT_SCHEMA}; "
-            "resume with the version that wrote it"
-        )
-    scalars = set(stored.pop(_SCALARS_KEY).tolist())
-    state = {name.removeprefix(_STATE_PREFIX): array for name, array in stored.items()}
-    return {name: array.item() if name in scalars else array for name, array in state.items()}
+    raise RheotwinError(
+        f"{path}: the checkpoint has schema version {found}, this Rheotwin reads {CHECKPOINT_SCHEMA}; "
+        "resume with the version that wrote it"
+    )
 
 
-def newest_checkpoint(folder: Path) -> Path | None:
-    """Return the latest checkpoint that can be read, None if there is none."""
+def newest_checkpoint(folder: Path, checksums: Mapping[str, str] | None = None) -> Path | None:
+    """Return the latest checkpoint that can be read, None if there is none; warn of those that cannot."""
     for path in reversed(_listed(folder)):
         try:
-            load_checkpoint(path)
-        except RheotwinError:
+            load_checkpoint(path, (checksums or {}).get(f"{folder.name}/{path.name}"))
+        except RheotwinError as error:
+            warnings.warn(f"{error}; it is passed over for the one before it", stacklevel=2)
             continue
         return path
     return None

@@ -71,8 +71,11 @@ class ToolSurface:
 def topology_from_vtk(vtk_cells: Indices, *, vtk_type: int, body: Indices, points: int) -> GridTopology:
     """Return the topology of cells (n_cells, nodes_per_cell) numbered in VTK's order."""
     kinds = {number: kind for kind, number in VTK_CELL_TYPES.items()}
-    if vtk_type not in kinds:
-        raise RheotwinError(f"VTK cell type {vtk_type} is not one that a record holds; run the scene again")
+    if vtk_type not in kinds or vtk_cells.shape[1] != len(VTK_NODE_ORDER[kinds[vtk_type]]):
+        raise RheotwinError(
+            f"VTK cell type {vtk_type} with {vtk_cells.shape[1]} nodes is not one that a record holds; "
+            "run the scene again"
+        )
     kind = kinds[vtk_type]
     back = np.argsort(VTK_NODE_ORDER[kind])
     cells = np.ascontiguousarray(vtk_cells[:, back], dtype=np.int64)

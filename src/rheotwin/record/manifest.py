@@ -6,7 +6,6 @@ it holds, even when the run was killed.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Mapping
@@ -18,10 +17,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from rheotwin import __version__
-from rheotwin.errors import RheotwinError
+from rheotwin import __version__, same_bits
+from rheotwin.errors import RheotwinError, visible
 from rheotwin.fields import CELL_FIELDS, DEFAULT_FIELDS, FIELDS, PARTICLE_FIELDS
 from rheotwin.record import atomic
+from rheotwin.record.stored import digest_of
+from rheotwin.texts import read_json
 
 SCHEMA_VERSION = 1
 """Version of the record layout; a reader refuses any other."""
@@ -55,6 +56,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
+
+
+def _shown(value: Any) -> Any:
+    """Return JSON with nothing in its words that a terminal would obey."""
+    if isinstance(value, dict):
+        return {visible(key): _shown(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_shown(item) for item in value]
+    return visible(value) if isinstance(value, str) else value
 
 
 PlainDict = Annotated[dict[str, Any], BeforeValidator(_plain)]
@@ -110,10 +120,12 @@ class FieldInfo(_Part):
 
 
 class EnvironmentInfo(_Part):
-    """Interpreter, platform, package versions and threads of the run."""
+    """Interpreter, platform, processor, package versions and threads of the run; whether `--reproducible` was on."""
 
     python: str
     platform: str
+    processor: str = ""
+    reproducible: bool = False
     packages: dict[str, str] = {}
     threads: int = 1
 
@@ -167,6 +179,10 @@ class Manifest(_Part):
     particles: dict[str, FieldInfo] = {}
     probes: dict[str, str] = {}
     format: SeriesFormat = "pvd"
+    files: dict[str, str] = {}
+    """Checksums of the record's files; of one that grows, that of its first bytes."""
+    checksum: str = ""
+    """Checksum of this manifest without it."""
 
     def changed(self, **changes: Any) -> Manifest:
         """Return a checked copy with some entries replaced."""
@@ -176,14 +192,30 @@ class Manifest(_Part):
 def save_manifest(manifest: Manifest, folder: Path) -> Path:
     """Write `manifest.json` into the folder atomically; return its path."""
     path = folder / MANIFEST_NAME
-    atomic.write_text(path, manifest.model_dump_json(indent=2) + "\n")
+    text = manifest.model_copy(update={"checksum": ""}).model_dump_json(indent=2) + "\n"
+    atomic.write_text(path, text.removesuffix(_UNSIGNED) + _SIGNED.format(digest_of(text.encode())))
     return path
+
+
+_SIGNED = '"checksum": "{}"\n}}\n'
+_UNSIGNED = _SIGNED.format("")
+
+
+def _check_sum(path: Path, text: str) -> None:
+    """Refuse a manifest that is not as it was written; those of earlier versions say nothing of it."""
+    head, there, tail = text.rpartition(_UNSIGNED[:13])
+    found = tail.removesuffix('"\n}\n')
+    if there and digest_of((head + _UNSIGNED).encode()) != found:
+        raise RheotwinError(
+            f"{path}: it is damaged or was changed by hand: it is not as it was written (its own checksum differs); "
+            "restore it, or run the scene again"
+        )
 
 
 def load_manifest(folder: Path) -> Manifest:
     """Read the manifest of a record, or say in one sentence why this is not one."""
     path = folder / MANIFEST_NAME
-    data = _read_json(folder, path)
+    data, text = _read_json(folder, path)
     found = data.get("schema_version")
     if found != SCHEMA_VERSION:
         raise RheotwinError(
@@ -191,19 +223,22 @@ def load_manifest(folder: Path) -> Manifest:
             f"{SCHEMA_VERSION}; read it with the version that wrote it "
             f"({data.get('rheotwin_version', 'unknown')})"
         )
+    _check_sum(path, text)
     try:
-        return Manifest.model_validate(data)
+        shown = {name: value if name == "scene" else _shown(value) for name, value in data.items()}
+        return Manifest.model_validate(shown).model_copy(update={"checksum": ""})
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(str(part) for part in fault["loc"])
         raise RheotwinError(f"{path}: {place}: {fault['msg']}; run the scene again") from error
 
 
-def _read_json(folder: Path, path: Path) -> dict[str, Any]:
-    if not folder.exists():
-        raise RheotwinError(f"{folder}: there is no such folder; give the folder of a record")
+def _read_json(folder: Path, path: Path) -> tuple[dict[str, Any], str]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        if not folder.exists():
+            raise RheotwinError(f"{folder}: there is no such folder; give the folder of a record")
+        text = path.read_text(encoding="utf-8")
+        data = read_json(text)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RheotwinError(
             f"{folder}: not a record ({MANIFEST_NAME} is missing); give the folder of a record"
@@ -214,7 +249,7 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
         raise RheotwinError(f"{path}: not valid JSON ({error}); run the scene again") from error
     if not isinstance(data, dict):
         raise RheotwinError(f"{path}: not a manifest (a JSON object is expected); run the scene again")
-    return data
+    return data, text
 
 
 def current_environment(*, threads: int | None = None) -> EnvironmentInfo:
@@ -228,6 +263,8 @@ def current_environment(*, threads: int | None = None) -> EnvironmentInfo:
     return EnvironmentInfo(
         python=platform.python_version(),
         platform=platform.platform(),
+        processor=same_bits.processor(),
+        reproducible=same_bits.ON,
         packages=packages,
         threads=threads if threads is not None else _available_processors(),
     )

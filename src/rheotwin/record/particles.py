@@ -20,15 +20,18 @@ from rheotwin.record.manifest import FieldInfo
 from rheotwin.record.pvd import (
     BODIES_PART,
     TOOLS_PART,
+    Listed,
     PvdEntry,
     PvdIndex,
     ToolWriter,
-    read_polydata,
+    cut_index,
     read_pvd,
     remove_unlisted,
+    surface_of,
     write_pvd,
 )
-from rheotwin.record.vtu import TIME_ARRAY, XmlWriter, equal_cells, shared_array
+from rheotwin.record.stored import TIME_ARRAY
+from rheotwin.record.vtu import XmlWriter, equal_cells, shared_array
 
 if TYPE_CHECKING:
     import pyvista
@@ -61,7 +64,7 @@ class ParticleWriter:
         """Continue a series after dropping the frames later than `time` [s]."""
         kept = [e for e in read_pvd(folder / PARTICLES_NAME) if e.time <= time + time_tolerance(time)]
         with atomic.writing(folder / PARTICLES_NAME, record=folder):
-            write_pvd(folder / PARTICLES_NAME, kept)
+            cut_index(folder / PARTICLES_NAME, kept)
             remove_unlisted(folder, {entry.file for entry in kept}, OWN_FILES)
             return cls(folder, fields, [entry.time for entry in kept if entry.part == BODIES_PART])
 
@@ -107,6 +110,11 @@ class ParticleWriter:
             data.GetPointData().AddArray(shared[-1][1])
         XmlWriter(data).write(path)
 
+    @property
+    def checksums(self) -> dict[str, str]:
+        """Checksums of the index and of its list of checksums so far."""
+        return self._index.checksums
+
     def close(self) -> None:
         """Close the index."""
         self._index.close()
@@ -115,10 +123,10 @@ class ParticleWriter:
 class ParticleReader:
     """Reads the particles of the frames that were listed when it was opened."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        entries = read_pvd(folder / PARTICLES_NAME)
-        self._files = {(entry.time, entry.part): entry.file for entry in entries}
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
+        self._listed = Listed(folder / PARTICLES_NAME, files)
+        entries = self._listed.entries
+        self._entries = {(entry.time, entry.part): entry for entry in entries}
         self.times = np.array([entry.time for entry in entries if entry.part == BODIES_PART], dtype=np.float64)
 
     def cloud(self, index: int) -> pyvista.PolyData:
@@ -136,8 +144,8 @@ class ParticleReader:
         return self._part(index, SURFACE_PART)
 
     def _part(self, index: int, part: int) -> pyvista.PolyData | None:
-        file = self._files.get((float(self.times[index]), part))
-        return None if file is None else read_polydata(self._folder / file)
+        entry = self._entries.get((float(self.times[index]), part))
+        return None if entry is None else surface_of(self._listed.read(entry, "the file of tools or particles"))
 
 
 def surface_around(points: Array, volumes: Array, pieces: Array) -> Any:

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from rheotwin.arrays import Array
-from rheotwin.errors import RheotwinError
+from rheotwin.errors import RheotwinError, table_cell
 from rheotwin.record import atomic
 from rheotwin.record.grid import is_repeated, time_tolerance
+from rheotwin.record.stored import Grown, read_checked
 
 TIME_COLUMN = "time"
 TIME_UNIT = "s"
@@ -36,13 +37,14 @@ class ProbeWriter:
     def __init__(self, path: Path, columns: Sequence[str], last_time: float | None) -> None:
         self._columns = tuple(columns)
         self._last_time = last_time
+        self.checksum = Grown(path.read_bytes())
         self._file = io.FileIO(path, "r+")
 
     @classmethod
     def create(cls, path: Path, units: Mapping[str, str]) -> ProbeWriter:
         """Start a table with the header "time [s],name [unit],..."."""
         units = {TIME_COLUMN: TIME_UNIT, **{name: unit for name, unit in units.items() if name != TIME_COLUMN}}
-        atomic.write_text(path, _row([f"{name} [{unit}]" for name, unit in units.items()]))
+        atomic.write_text(path, _row([table_cell(f"{name} [{unit}]") for name, unit in units.items()]))
         return cls(path, tuple(units)[1:], None)
 
     @classmethod
@@ -63,7 +65,9 @@ class ProbeWriter:
             odd = ", ".join(sorted((values.keys() - {TIME_COLUMN}) ^ set(self._columns)))
             raise RheotwinError(f"probes: the row at t = {time:.6g} s does not match the manifest in: {odd}")
         numbers = [time, *(values[name] for name in self._columns)]
-        atomic.extend(self._file, _row([repr(float(number)) for number in numbers]).encode())
+        line = _row([repr(float(number)) for number in numbers]).encode()
+        atomic.extend(self._file, line)
+        self.checksum.add(line)
         self._last_time = time
 
     def close(self) -> None:
@@ -71,9 +75,9 @@ class ProbeWriter:
         self._file.close()
 
 
-def read_probes(path: Path) -> ProbeTable:
+def read_probes(path: Path, checksum: str | None = None) -> ProbeTable:
     """Read a table; a last row that was cut off is left out."""
-    return _parse(path, _complete_rows(path))
+    return _parse(path, _complete_rows(path, checksum))
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -82,13 +86,12 @@ def _row(cells: Sequence[str]) -> str:
     return line.getvalue()
 
 
-def _complete_rows(path: Path) -> list[str]:
+def _complete_rows(path: Path, checksum: str | None = None) -> list[str]:
+    data = read_checked(path, checksum, "the probe table")
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise RheotwinError(f"{path}: the probe table is missing; run the scene again") from error
-    except (OSError, ValueError) as error:
-        raise RheotwinError(f"could not read {path}: {error}; run the scene again") from error
+        text = data.decode()
+    except ValueError as error:
+        raise RheotwinError(f"{path}: the probe table is damaged ({error}); run the scene again") from error
     return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
@@ -99,13 +102,15 @@ def _parse(path: Path, rows: Sequence[str]) -> ProbeTable:
         numbers = np.array([[float(cell) for cell in row.split(",")] for row in rows[1:]])
         columns = numbers.reshape(-1, len(header)).T if numbers.size else np.empty((len(header), 0))
         values = {name: column.copy() for name, column in zip(units, columns, strict=True)}
-    except (ValueError, StopIteration) as error:
+        if not (np.diff(values[TIME_COLUMN]) > 0.0).all() or not np.isfinite(values[TIME_COLUMN]).all():
+            raise ValueError("its times do not increase")
+    except (ValueError, LookupError, StopIteration, csv.Error) as error:
         raise RheotwinError(f"{path}: the probe table is damaged ({error}); run the scene again") from error
     return ProbeTable(values=values, units=units)
 
 
 def _name_and_unit(cell: str) -> tuple[str, str]:
-    name, bracket, unit = cell.rpartition(" [")
+    name, bracket, unit = cell.removeprefix("'").rpartition(" [")
     if not bracket or not unit.endswith("]"):
         raise ValueError(f"column '{cell}' has no unit")
     return name, unit[:-1]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import html
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -23,13 +25,13 @@ from rheotwin.record import atomic
 from rheotwin.record.folder import FRAMES_FOLDER, PVD_NAME
 from rheotwin.record.grid import GridTopology, ToolSurface, time_tolerance
 from rheotwin.record.manifest import FieldInfo
+from rheotwin.record.stored import TIME_ARRAY, Grown, Stored, read_checked, read_stored, read_sums, sum_line
 from rheotwin.record.vtu import (
-    TIME_ARRAY,
     FrameGrid,
     XmlWriter,
     cell_array,
-    quiet_vtk,
-    read_vtu,
+    grid_of,
+    set_unit,
     shared_array,
     topology_of,
 )
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 _HEAD = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n  <Collection>\n'
 _TAIL = "  </Collection>\n</VTKFile>\n"
+SUMS = ".sha256"
+"""Suffix of the list of checksums beside an index, as `sha256sum -c` takes it."""
+_FRAME_FILE = re.compile(rf"{FRAMES_FOLDER}/[^/\\\\]+")
 TOOL_ARRAY = "tool"
 TOOL_NAMES = "tool_names"
 BODIES_PART = 0
@@ -59,19 +64,64 @@ class PvdEntry:
 
 
 class PvdIndex:
-    """An index open for appending."""
+    """An index open for appending, and beside it the list of checksums of its files."""
 
     def __init__(self, path: Path) -> None:
-        self._file = io.FileIO(path, "r+")
+        self._path, sums = path, path.with_suffix(SUMS)
+        sums.touch()
+        self._grown = {
+            path.name: Grown(path.read_bytes().removesuffix(_TAIL.encode())),
+            sums.name: Grown(sums.read_bytes()),
+        }
+        self._file, self._sums = io.FileIO(path, "r+"), io.FileIO(sums, "r+")
 
     def append(self, entries: Sequence[PvdEntry]) -> None:
-        """Add the files of one frame."""
-        lines = "".join(entry.xml() for entry in entries)
-        atomic.extend(self._file, lines.encode(), tail=_TAIL.encode())
+        """Add the files of one frame, their checksums first."""
+        files = ((entry.file, self._path.parent / entry.file) for entry in entries)
+        sums = b"".join(sum_line(name, path.read_bytes()) for name, path in files if path.exists())
+        atomic.extend(self._sums, sums)
+        self._grown[self._path.with_suffix(SUMS).name].add(sums)
+        lines = "".join(entry.xml() for entry in entries).encode()
+        atomic.extend(self._file, lines, tail=_TAIL.encode())
+        self._grown[self._path.name].add(lines)
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """Checksums of the index and of its list of checksums so far."""
+        return {name: str(grown) for name, grown in self._grown.items()}
 
     def close(self) -> None:
-        """Close the file; the index needs no ending."""
+        """Close the files; the index needs no ending."""
         self._file.close()
+        self._sums.close()
+
+
+class Listed:
+    """The files of an index, to be read: each is checked against its checksum and its time."""
+
+    def __init__(self, path: Path, files: Mapping[str, str]) -> None:
+        sums = path.with_suffix(SUMS)
+        self._folder, self._sums = path.parent, read_sums(sums, files.get(sums.name))
+        self.entries = read_pvd(path, files.get(path.name))
+
+    def read(self, entry: PvdEntry, what: str) -> Stored:
+        """Return the content of a file, which must be of its time."""
+        path = self._folder / entry.file
+        stored = read_stored(path, self._sums.get(entry.file), what)
+        if stored.time is not None and stored.time != entry.time:
+            raise RheotwinError(
+                f"{path}: {what} is of t = {stored.time!r} s where the index says {entry.time!r} s: one of them is "
+                "damaged; run the scene again"
+            )
+        return stored
+
+
+def cut_index(path: Path, kept: Sequence[PvdEntry]) -> None:
+    """Write an index anew with these entries, and the checksums of their files."""
+    sums = read_sums(path.with_suffix(SUMS), None)
+    write_pvd(path, kept)
+    known = "".join(f"{sums[e.file].removeprefix('sha256:')}  {e.file}\n" for e in kept if e.file in sums)
+    atomic.write_text(path.with_suffix(SUMS), known)
 
 
 def write_pvd(path: Path, entries: Sequence[PvdEntry] = ()) -> None:
@@ -79,24 +129,24 @@ def write_pvd(path: Path, entries: Sequence[PvdEntry] = ()) -> None:
     atomic.write_text(path, _HEAD + "".join(entry.xml() for entry in entries) + _TAIL)
 
 
-def read_pvd(path: Path) -> list[PvdEntry]:
-    """Read an index, in the order of the file."""
+def read_pvd(path: Path, checksum: str | None = None) -> list[PvdEntry]:
+    """Read an index, in the order of the file; times increase."""
+    data = read_checked(path, checksum, "the index of the series")
     try:
-        root = ElementTree.fromstring(path.read_bytes())
-        return [
+        found = [
             PvdEntry(
                 time=float(element.attrib["timestep"]),
                 part=int(element.attrib.get("part", "0")),
                 file=element.attrib["file"],
             )
-            for element in root.iter("DataSet")
+            for element in ElementTree.fromstring(data).iter("DataSet")
         ]
-    except FileNotFoundError as error:
-        raise RheotwinError(f"{path}: the index of the series is missing; run the scene again") from error
-    except OSError as error:
-        raise RheotwinError(f"could not read {path}: {atomic.why(error)}; make it readable") from error
+        inside = all(_FRAME_FILE.fullmatch(entry.file) for entry in found)
+        if not inside or any(not a.time <= b.time for a, b in pairwise(found)):
+            raise ValueError("files elsewhere, or times that go back")
     except (ElementTree.ParseError, KeyError, ValueError) as error:
         raise RheotwinError(f"{path}: the index of the series is damaged; run the scene again") from error
+    return found
 
 
 class ToolWriter:
@@ -148,17 +198,26 @@ class ToolWriter:
         self._writer = XmlWriter(data)
 
 
-def read_polydata(path: Path) -> pyvista.PolyData:
-    """Read the tools or particles of one frame."""
+def surface_of(stored: Stored) -> pyvista.PolyData:
+    """Return tools or particles that were read as one surface."""
     import pyvista
+    from vtkmodules.vtkCommonDataModel import vtkPolyData
 
-    if not path.is_file():
-        raise RheotwinError(f"{path}: the file of tools or particles is missing; resume or run the scene again")
-    with quiet_vtk():
-        data: pyvista.PolyData = pyvista.read(path)  # type: ignore[assignment,unused-ignore]
-    if data.n_points == 0:
-        raise RheotwinError(f"{path}: the file of tools or particles is damaged; resume or run the scene again")
-    return data
+    data = vtkPolyData()
+    data.SetPoints(pyvista.vtk_points(np.array(stored.points, dtype=np.float64)))
+    for part, put in (("Verts", data.SetVerts), ("Lines", data.SetLines), ("Polys", data.SetPolys)):
+        nodes, ends = stored.cells.get(part, (np.empty(0, dtype=np.int64),) * 2)
+        put(cell_array(np.split(nodes, ends[:-1]) if len(ends) else []))
+    surface: pyvista.PolyData = pyvista.wrap(data)
+    for arrays, target in ((stored.on_points, surface.point_data), (stored.on_cells, surface.cell_data)):
+        for name, values in arrays.items():
+            target[name] = values[:, 0] if values.shape[1] == 1 else values
+            if name in stored.units:
+                set_unit(target.GetArray(name), stored.units[name])
+    if stored.names:
+        surface.field_data[TOOL_NAMES] = list(stored.names)
+    surface.field_data[TIME_ARRAY] = [stored.time or 0.0]
+    return surface
 
 
 def _cells(tool: ToolSurface) -> list[Indices]:
@@ -206,9 +265,9 @@ class PvdSeriesWriter:
         frames = [entry for entry in kept if entry.part == BODIES_PART]
         if not frames:
             raise RheotwinError(f"{folder}: no frame up to t = {time:.6g} s to resume from; run the scene again")
-        topology = topology_of(read_vtu(folder / frames[0].file))
+        topology = topology_of(Listed(folder / PVD_NAME, {}).read(frames[0], "the frame"))
         with atomic.writing(folder / PVD_NAME, record=folder):
-            write_pvd(folder / PVD_NAME, kept)
+            cut_index(folder / PVD_NAME, kept)
             remove_unlisted(folder, {entry.file for entry in kept}, ("frame-*.vtu", "tools-*.vtp"))
             return cls(folder, topology, fields, [entry.time for entry in frames])
 
@@ -232,6 +291,11 @@ class PvdSeriesWriter:
         self._count += 1
         self._last_time = time
 
+    @property
+    def checksums(self) -> dict[str, str]:
+        """Checksums of the index and of the list of checksums so far."""
+        return self._index.checksums
+
     def close(self) -> None:
         """Close the index."""
         self._index.close()
@@ -240,11 +304,11 @@ class PvdSeriesWriter:
 class PvdSeriesReader:
     """Reads the frames listed when it was opened; a running record may have grown since."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        entries = read_pvd(folder / PVD_NAME)
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
+        self._folder, self._listed = folder, Listed(folder / PVD_NAME, files)
+        entries = self._listed.entries
         self._frames = [entry for entry in entries if entry.part == BODIES_PART]
-        self._tools = {entry.time: entry.file for entry in entries if entry.part == TOOLS_PART}
+        self._tools = {entry.time: entry for entry in entries if entry.part == TOOLS_PART}
 
     @property
     def times(self) -> Array:
@@ -253,7 +317,7 @@ class PvdSeriesReader:
 
     @cached_property
     def _topology(self) -> GridTopology:
-        return topology_of(self.grid(0))
+        return topology_of(self._listed.read(self._frames[0], "the frame"))
 
     def topology(self) -> GridTopology:
         """Return the cells, nodes in scikit-fem's order."""
@@ -261,27 +325,28 @@ class PvdSeriesReader:
 
     def positions(self, index: int) -> Array:
         """Return the current positions (N, 3) [m] of one frame."""
-        return np.array(read_vtu(self._path(index), only="").points, dtype=np.float64)
+        return np.array(self._frame(index).points, dtype=np.float64)
 
     def values(self, index: int, name: str) -> Array:
         """Return one field (N, components) of one frame, a row for each node or cell."""
-        grid = read_vtu(self._path(index), only=name)
-        for data, rows in ((grid.point_data, grid.n_points), (grid.cell_data, grid.n_cells)):
-            if name in data:
-                return np.array(data[name], dtype=np.float64).reshape(rows, -1)
-        raise RheotwinError(f"{self._path(index)}: the frame lacks the field '{name}'; run the scene again")
+        stored = self._frame(index)
+        for arrays in (stored.on_points, stored.on_cells):
+            if name in arrays:
+                return np.array(arrays[name], dtype=np.float64)
+        place = self._folder / self._frames[index].file
+        raise RheotwinError(f"{place}: the frame lacks the field '{name}'; run the scene again")
 
     def grid(self, index: int) -> pyvista.UnstructuredGrid:
         """Return one frame with everything on it."""
-        return read_vtu(self._path(index))
+        return grid_of(self._frame(index))
 
     def tools(self, index: int) -> pyvista.PolyData | None:
         """Return the tools' surfaces of one frame, None where there are none."""
-        file = self._tools.get(self._frames[index].time)
-        return None if file is None else read_polydata(self._folder / file)
+        entry = self._tools.get(self._frames[index].time)
+        return None if entry is None else surface_of(self._listed.read(entry, "the tools' surface"))
 
-    def _path(self, index: int) -> Path:
-        return self._folder / self._frames[index].file
+    def _frame(self, index: int) -> Stored:
+        return self._listed.read(self._frames[index], "the frame")
 
 
 def remove_unlisted(folder: Path, listed: set[str], patterns: Sequence[str]) -> None:

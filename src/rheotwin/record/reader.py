@@ -14,14 +14,20 @@ from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.record.checkpoint import load_checkpoint, newest_checkpoint
 from rheotwin.record.folder import CHECKPOINTS_FOLDER, PROBES_NAME
 from rheotwin.record.grid import GridTopology
-from rheotwin.record.manifest import Manifest, load_manifest
+from rheotwin.record.manifest import Manifest, SeriesFormat, load_manifest
 from rheotwin.record.particles import ParticleReader
-from rheotwin.record.probes import ProbeTable, read_probes
+from rheotwin.record.probes import TIME_COLUMN, TIME_UNIT, ProbeTable, read_probes
 from rheotwin.record.pvd import PvdSeriesReader
 from rheotwin.record.vtkhdf import HdfSeriesReader
 
 if TYPE_CHECKING:
     import pyvista
+
+
+SERIES_READERS: dict[SeriesFormat, type[PvdSeriesReader | HdfSeriesReader]] = {
+    "pvd": PvdSeriesReader,
+    "vtkhdf": HdfSeriesReader,
+}
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ class Record:
     @property
     def checkpoint_path(self) -> Path | None:
         """The newest checkpoint that can be read, None if there is none."""
-        return newest_checkpoint(self.folder / CHECKPOINTS_FOLDER)
+        return newest_checkpoint(self.folder / CHECKPOINTS_FOLDER, self.manifest.files)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the state of the newest readable checkpoint."""
@@ -119,7 +125,11 @@ class Record:
 
     @cached_property
     def _table(self) -> ProbeTable:
-        return read_probes(self.folder / PROBES_NAME)
+        path = self.folder / PROBES_NAME
+        table = read_probes(path, self.manifest.files.get(PROBES_NAME))
+        if {TIME_COLUMN: TIME_UNIT} | table.units != {TIME_COLUMN: TIME_UNIT} | self.manifest.probes:
+            raise RheotwinError(f"{path}: its columns are not those of the manifest; run the scene again")
+        return table
 
     def _checked(self, index: int) -> int:
         count = len(self.times)
@@ -132,6 +142,6 @@ def open_record(folder: Path | str) -> Record:
     """Open the record in `folder` for reading; it may still be running."""
     folder = Path(folder)
     manifest = load_manifest(folder)
-    read = PvdSeriesReader if manifest.format == "pvd" else HdfSeriesReader
-    particles = ParticleReader(folder) if manifest.particles else None
-    return Record(folder=folder, manifest=manifest, series=read(folder), particles=particles)
+    series = SERIES_READERS[manifest.format](folder, manifest.files)
+    particles = ParticleReader(folder, manifest.files) if manifest.particles else None
+    return Record(folder=folder, manifest=manifest, series=series, particles=particles)

@@ -23,6 +23,7 @@ from rheotwin.record import atomic
 from rheotwin.record.folder import HDF_NAME
 from rheotwin.record.grid import VTK_CELL_TYPES, GridTopology, ToolSurface, time_tolerance, topology_from_vtk
 from rheotwin.record.manifest import FieldInfo
+from rheotwin.record.stored import digest_of, read_checked
 from rheotwin.record.vtu import BODY_ARRAY, FrameGrid
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class HdfSeriesWriter:
     @classmethod
     def resume(cls, folder: Path, fields: Mapping[str, FieldInfo], *, time: float) -> HdfSeriesWriter:
         """Continue a file after dropping the frames later than `time` [s]."""
-        times = HdfSeriesReader(folder).times
+        times = HdfSeriesReader(folder, {}).times
         kept = int(np.count_nonzero(times <= time + time_tolerance(time)))
         with atomic.writing(folder / HDF_NAME, record=folder):
             atomic.reserve(folder / HDF_NAME, (folder / HDF_NAME).stat().st_size, _MARGIN)
@@ -100,6 +101,11 @@ class HdfSeriesWriter:
             self._file.flush()
         self._count += 1
 
+    @property
+    def checksums(self) -> dict[str, str]:
+        """The checksum of the file, which it has when it is closed; until then HDF5 has one for each frame."""
+        return {} if self._file or self._failed else {HDF_NAME: digest_of(self._path.read_bytes())}
+
     def close(self) -> None:
         """Cut the data sets to the frames written and close the file."""
         if self._failed:
@@ -131,11 +137,15 @@ class HdfSeriesWriter:
 class HdfSeriesReader:
     """Reads the frames present when it was opened; the file is open only while it is read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
         self._path = folder / HDF_NAME
+        if HDF_NAME in files:  # HDF5 does not survive every damaged file: it is given whole ones
+            read_checked(self._path, files[HDF_NAME], "the series")
         with self._opened() as root:
             count = int(root["Steps"].attrs["NSteps"])
             self._times = np.array(root["Steps/Values"][:count], dtype=np.float64)
+            if len(self._times) != count or not (np.diff(self._times) > 0.0).all():
+                raise ValueError("its times do not increase")
             self._groups = {name: group for group in ("PointData", "CellData") for name in root[group]}
             del self._groups[BODY_ARRAY]
             self._units = {name: str(root[group][name].attrs.get("units", "")) for name, group in self._groups.items()}
@@ -148,12 +158,15 @@ class HdfSeriesReader:
     @cached_property
     def _topology(self) -> GridTopology:
         with self._opened() as root:
-            cells = root["Connectivity"][:].reshape(int(root["NumberOfCells"][0]), -1)
+            count, points = int(root["NumberOfCells"][0]), int(root["NumberOfPoints"][0])
+            cells = root["Connectivity"][:].reshape(count, -1)
+            if count < 1 or cells.min() < 0 or cells.max() >= points:
+                raise ValueError("cells of nodes that are not there")
             return topology_from_vtk(
                 cells,
                 vtk_type=int(root["Types"][0]),
                 body=root["CellData"][BODY_ARRAY][:],
-                points=int(root["NumberOfPoints"][0]),
+                points=points,
             )
 
     def topology(self) -> GridTopology:
@@ -188,7 +201,7 @@ class HdfSeriesReader:
     def _rows(self, name: str, index: int, size: int) -> Array:
         with self._opened() as root:
             rows = np.array(root[name][index * size : (index + 1) * size], dtype=np.float64)
-        return rows.reshape(size, -1)
+            return rows.reshape(size, -1)
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -197,7 +210,7 @@ class HdfSeriesReader:
         try:
             with _open(self._path, "r") as file:
                 yield file[_ROOT]
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+        except (OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
             raise RheotwinError(f"{self._path}: the series is damaged ({error}); run the scene again") from error
 
 
@@ -228,10 +241,10 @@ def _write_cells(root: Any, topology: GridTopology) -> None:
     root["NumberOfPoints"] = np.array([topology.points], dtype=np.int64)
     root["NumberOfCells"] = np.array([count], dtype=np.int64)
     root["NumberOfConnectivityIds"] = np.array([cells.size], dtype=np.int64)
-    root["Connectivity"] = cells.ravel()
+    root.create_dataset("Connectivity", data=cells.ravel(), fletcher32=True)
     root["Offsets"] = np.arange(count + 1, dtype=np.int64) * width
     root["Types"] = np.full(count, VTK_CELL_TYPES[topology.cell_kind], dtype=np.uint8)
-    root.create_group("CellData")[BODY_ARRAY] = topology.body.astype(np.int64)
+    root.create_group("CellData").create_dataset(BODY_ARRAY, data=topology.body.astype(np.int64), fletcher32=True)
 
 
 def _group(info: FieldInfo) -> str:
@@ -260,14 +273,13 @@ def _make_frames(root: Any, topology: GridTopology, fields: Mapping[str, FieldIn
 def _make_rows(group: Any, name: str, points: int, components: int, unit: str) -> None:
     # VTK takes a one-dimensional data set as a scalar.
     tail = () if components == 1 else (components,)
-    data = group.create_dataset(
-        name, shape=(0, *tail), maxshape=(None, *tail), chunks=(points, *tail), dtype=np.float64
-    )
+    form = {"shape": (0, *tail), "maxshape": (None, *tail), "chunks": (points, *tail), "fletcher32": True}
+    data = group.create_dataset(name, dtype=np.float64, **form)
     data.attrs["units"] = unit
 
 
 def _make_column(group: Any, name: str, dtype: type) -> None:
-    group.create_dataset(name, shape=(0,), maxshape=(None,), chunks=(1024,), dtype=dtype)
+    group.create_dataset(name, shape=(0,), maxshape=(None,), chunks=(1024,), dtype=dtype, fletcher32=True)
 
 
 def _grow(root: Any, frames: int) -> None:

@@ -19,6 +19,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.fields import CELL_STRESS, CELL_STRESS_COMPONENTS, TENSOR_COMPONENTS
 from rheotwin.record.grid import VTK_CELL_TYPES, GridTopology, topology_from_vtk
 from rheotwin.record.manifest import FieldInfo
+from rheotwin.record.stored import TIME_ARRAY, Stored
 
 if TYPE_CHECKING:
     import pyvista
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 BODY_ARRAY = "body"
 BLOCK_BYTES = 1 << 20
 """Bytes VTK hands to the system at a time; with its own 32 kB a frame takes half as long again."""
-TIME_ARRAY = "TimeValue"
-"""The name under which VTK looks for the time [s] of a file."""
 
 
 class FrameGrid:
@@ -105,34 +104,30 @@ class XmlWriter:
             raise _os_error(code, path)
 
 
-def read_vtu(path: Path, *, only: str | None = None) -> pyvista.UnstructuredGrid:
-    """Read a frame, all of it or its points, cells and one named array."""
-    import pyvista
-    from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
-
-    if not path.is_file():
-        raise RheotwinError(f"{path}: the frame is missing; resume or run the scene again")
-    reader = vtkXMLUnstructuredGridReader()
-    reader.SetFileName(str(path))
-    with quiet_vtk():
-        if only is not None:
-            reader.UpdateInformation()
-            for selection in (reader.GetPointDataArraySelection(), reader.GetCellDataArraySelection()):
-                selection.DisableAllArrays()
-                selection.EnableArray(only)
-        reader.Update()
-        broken = reader.GetErrorCode() or reader.GetOutput().GetNumberOfPoints() == 0
-    if broken:
-        raise RheotwinError(f"{path}: the frame is damaged; resume or run the scene again")
-    grid: pyvista.UnstructuredGrid = pyvista.wrap(reader.GetOutput())
-    return grid
+def grid_of(stored: Stored) -> pyvista.UnstructuredGrid:
+    """Return a frame that was read as a grid with everything on it."""
+    topology = topology_of(stored)
+    fields = {
+        name: (values, FieldInfo(unit=stored.units.get(name, ""), components=values.shape[1], on_cells=on_cells))
+        for arrays, on_cells in ((stored.on_points, False), (stored.on_cells, True))
+        for name, values in arrays.items()
+        if name != BODY_ARRAY
+    }
+    frame = FrameGrid(topology, {name: info for name, (_, info) in fields.items()})
+    frame.fill(stored.time or 0.0, stored.points, {name: values for name, (values, _) in fields.items()})
+    return frame.copy()
 
 
-def topology_of(grid: pyvista.UnstructuredGrid) -> GridTopology:
+def topology_of(stored: Stored) -> GridTopology:
     """Return the topology stored in a frame, nodes in scikit-fem's order."""
-    cells = np.asarray(grid.cell_connectivity).reshape(grid.n_cells, -1)
+    if "Cells" not in stored.cells or BODY_ARRAY not in stored.on_cells:
+        raise RheotwinError("a frame of the record holds no cells of bodies; run the scene again")
+    nodes, ends = stored.cells["Cells"]
     return topology_from_vtk(
-        cells, vtk_type=int(grid.celltypes[0]), body=np.asarray(grid.cell_data[BODY_ARRAY]), points=grid.n_points
+        nodes.reshape(len(ends), -1),
+        vtk_type=int(stored.types[0]),
+        body=stored.on_cells[BODY_ARRAY][:, 0],
+        points=len(stored.points),
     )
 
 

@@ -9,9 +9,19 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    StringConstraints,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError
+
+from rheotwin.errors import visible
 
 NAME_PATTERN = r"^[A-Za-z0-9_-]+$"
 NAME_RULE = "names use letters, digits, '-' and '_' only"
@@ -30,9 +40,13 @@ Axis = Literal["x", "y", "z"]
 AXES: tuple[Axis, ...] = ("x", "y", "z")
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Count = Annotated[int, Field(strict=True, ge=1)]
+Count = Annotated[int, Field(strict=True, ge=1, le=10**9)]
 Flag = Annotated[bool, Field(strict=True)]
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+Text = Annotated[str, AfterValidator(visible)]
+"""Words for people: what would steer a terminal is shown, not obeyed."""
+Line = Annotated[str, AfterValidator(lambda text: visible(text).replace("\n", "\\n"))]
+"""Such words on one line."""
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=100)]
 NameOrPart = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)?$")]
 """Name of a body, or of a body and one of its parts: `block.top`."""
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from rheotwin.scene.base import AXES, Axis, Dimension, Name, Number, SceneModel
 from rheotwin.scene.motion import Motion, check_lengths
-from rheotwin.scene.quantities import ForceVector, Length, Modulus, Point, PositiveLength, PositiveTime, Time, Times
+from rheotwin.scene.quantities import (
+    ForceVector,
+    Length,
+    Modulus,
+    NotNegative,
+    Point,
+    Positive,
+    PositiveLength,
+    PositiveTime,
+    Time,
+    Times,
+)
+from rheotwin.scene.units import Quantity
 
 Side = Literal["left", "right", "front", "back", "bottom", "top"]
 SIDES: dict[int, tuple[Side, ...]] = {
@@ -221,6 +233,43 @@ class LinkSpec(SceneModel):
         for k, end in enumerate(self.between):
             if len(end.at) != dimension:
                 yield f"between.{k}.at", f"needs {dimension} component(s) in a {dimension}D scene, has {len(end.at)}"
+
+
+class GrabSpec(SceneModel):
+    """A point of a body's surface that a hand holds by spring and damper, up to a largest force."""
+
+    body: Name
+    """Name of the body."""
+    at: Point
+    """The point of the rest shape, in scene coordinates; the nearest of the surface (in 2D: of the body) is held."""
+    times: Times
+    """Times of the path, increasing."""
+    position: Annotated[tuple[Point, ...], Field(min_length=1)]
+    """Where the hand is at each time, straight in between."""
+    since: Time | None = None
+    """From when on it holds the point; default: the first of `times`."""
+    until: PositiveTime | None = None
+    """When it lets go; default: the last of `times`."""
+    stiffness: Annotated[Positive, Quantity("N/m")] | None = None
+    """Spring between point and hand; default: reaches `most_force` over a tenth of the bodies' extent."""
+    damping: Annotated[NotNegative, Quantity("N s/m")] | None = None
+    """Damper beside it; default: sqrt(k m), half of what is critical for the whole body."""
+    most_force: Annotated[Positive, Quantity("N")] | None = None
+    """Largest force of the hand; default: five times the body's weight at 9.81 m/s2."""
+
+    @field_validator("position")
+    @classmethod
+    def _one_for_each_time(cls, values: Any, info: ValidationInfo) -> Any:
+        check_lengths(values, info)
+        return values
+
+    @model_validator(mode="after")
+    def _in_order(self) -> GrabSpec:
+        since = self.times[0] if self.since is None else self.since
+        until = self.times[-1] if self.until is None else self.until
+        if until <= since:
+            raise PydanticCustomError("until", "`until` must be after `since`: it would never hold")
+        return self.model_copy(update={"since": since, "until": until})
 
 
 class ProbeSpec(SceneModel):

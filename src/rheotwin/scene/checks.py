@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from rheotwin.errors import Fault, nearest_name
 from rheotwin.scene.base import NAME_PATTERN, Dimension, SceneModel
 from rheotwin.scene.bodies import BodyBase, BodySpec, FileBody
-from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec, Where
+from rheotwin.scene.boundary import ForceSpec, GrabSpec, LinkSpec, ProbeSpec, SupportSpec, Where
 from rheotwin.scene.contact import ContactKeys, ContactSpec
 from rheotwin.scene.laws import CaseSpec
 from rheotwin.scene.output import OutputSpec
@@ -31,11 +31,12 @@ _ENTRIES: dict[str, TypeAdapter[Any]] = {
     "tools": TypeAdapter(ToolSpec),
     "forces": TypeAdapter(ForceSpec),
     "links": TypeAdapter(LinkSpec),
+    "grabs": TypeAdapter(GrabSpec),
     "probes": TypeAdapter(ProbeSpec),
     "cases": TypeAdapter(CaseSpec),
 }
 
-REFERRING = {"bodies": "law", "supports": "body", "forces": "body", "probes": "body"}
+REFERRING = {"bodies": "law", "supports": "body", "forces": "body", "grabs": "body", "probes": "body"}
 """Tables that name an entry of another one, and the key they do it by."""
 
 
@@ -43,7 +44,7 @@ REFERRING = {"bodies": "law", "supports": "body", "forces": "body", "probes": "b
 class Draft:
     """What could be read of a scene: names as written, tables that have no fault of their own.
 
-    `references` holds the law of each body and the body of each support, force and probe, faulty tables included.
+    `references` holds the law of each body and the body of each support, force, grab and probe, faulty tables included.
     """
 
     dimension: Dimension | None
@@ -56,6 +57,7 @@ class Draft:
     tools: dict[str, ToolBase]
     forces: dict[str, ForceSpec]
     links: dict[str, LinkSpec]
+    grabs: dict[str, GrabSpec]
     probes: dict[str, ProbeSpec]
     cases: dict[str, CaseSpec]
     output: OutputSpec | None
@@ -188,6 +190,7 @@ def dimension_faults(draft: Draft, dimension: Dimension) -> Iterator[Fault]:
         "supports": dict(draft.supports),
         "tools": dict(draft.tools),
         "forces": dict(draft.forces),
+        "grabs": dict(draft.grabs),
         "probes": dict(draft.probes),
     }
     for section, entries in tables.items():

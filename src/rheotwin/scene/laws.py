@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from rheotwin.scene.base import Name, NameOrPart, Number, SceneModel
+from rheotwin.scene.base import Line, Name, NameOrPart, Number, SceneModel
 from rheotwin.scene.hyperelastic import MooneyRivlinSpec, NeoHookeSpec, OgdenSpec, YeohSpec
 from rheotwin.scene.moduli import (
     ActingDashpotPart,
@@ -461,5 +461,5 @@ class CaseSpec(SceneModel):
     """Name of a body, or of its part as "block.top" -> name of its law."""
     solvers: dict[Name, dict[str, JsonValue]] = Field(default_factory=dict)
     """Options of solvers that replace those of the scene, by solver name."""
-    description: str = ""
+    description: Line = ""
     """One sentence for reports."""

@@ -17,6 +17,7 @@ from rheotwin.scene.faults import field_faults
 from rheotwin.scene.laws import LawSpec
 from rheotwin.scene.scene import Scene, draft_faults
 from rheotwin.scene.tools import MeshTool
+from rheotwin.texts import is_file, read_toml
 
 if TYPE_CHECKING:
     from rheotwin.materials import Law
@@ -32,10 +33,10 @@ def _mesh_file_faults(data: Mapping[str, Any], base: Path) -> Iterator[Fault]:
     """Yield the mesh files that are not there."""
     draft = draft_of(data)
     for name, body in draft.bodies.items():
-        if isinstance(body, FileBody) and not (base / body.path).is_file():
+        if isinstance(body, FileBody) and not is_file(base / body.path):
             yield Fault(f"bodies.{name}.path", f"there is no mesh file '{base / body.path}'")
     for name, tool in draft.tools.items():
-        if isinstance(tool, MeshTool) and tool.path is not None and not (base / tool.path).is_file():
+        if isinstance(tool, MeshTool) and tool.path is not None and not is_file(base / tool.path):
             yield Fault(f"tools.{name}.path", f"there is no file '{base / tool.path}'")
 
 
@@ -109,7 +110,7 @@ def parse_scene(
     `base` is the folder its mesh files are relative to.
     """
     try:
-        data = tomllib.loads(text)
+        data = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         said = str(error)
         raise RheotwinError(

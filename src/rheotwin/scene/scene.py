@@ -21,9 +21,9 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from rheotwin.errors import Fault, RheotwinError, nearest_name
-from rheotwin.scene.base import Count, Dimension, Name, SceneModel, SchemaVersion
+from rheotwin.scene.base import Count, Dimension, Line, Name, SceneModel, SchemaVersion
 from rheotwin.scene.bodies import BodySpec
-from rheotwin.scene.boundary import ForceSpec, LinkSpec, ProbeSpec, SupportSpec
+from rheotwin.scene.boundary import ForceSpec, GrabSpec, LinkSpec, ProbeSpec, SupportSpec
 from rheotwin.scene.calibrate import CalibratedSpec, Place
 from rheotwin.scene.checks import cross_faults, draft_of, reading_of
 from rheotwin.scene.contact import ContactSpec
@@ -61,7 +61,7 @@ class Scene(SceneModel):
 
     schema_version: SchemaVersion = Field(alias="schema")
     """Version of this format."""
-    title: str = ""
+    title: Line = ""
     """One line for reports and progress."""
     dimension: Dimension
     """1, 2 or 3."""
@@ -93,6 +93,8 @@ class Scene(SceneModel):
     """Forces, by name."""
     links: dict[Name, LinkSpec] = Field(default_factory=dict)
     """Rigid links between nodes, by name."""
+    grabs: dict[Name, GrabSpec] = Field(default_factory=dict)
+    """Points held by a hand, by name."""
     probes: dict[Name, ProbeSpec] = Field(default_factory=dict)
     """Nodes followed closely, by name."""
     cases: dict[Name, CaseSpec] = Field(default_factory=dict)

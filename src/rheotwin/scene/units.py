@@ -158,6 +158,10 @@ def reading(file: Reading) -> Iterator[None]:
         _READING.reset(token)
 
 
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Sizes in SI that a quantity of a scene may have: those of nature stay far within, and their cubes are numbers."""
+
+
 @dataclass(frozen=True)
 class Quantity:
     """Annotation of a number: its SI `unit`, one of `EXPONENTS`. The number may be text that carries its own unit."""
@@ -223,15 +227,25 @@ class Quantity:
     def _read(self, value: Any, handler: Callable[[Any], float]) -> float:
         """Return the SI value of a number or a text of the file."""
         if isinstance(value, str):
-            return handler(self.from_text(value))
+            return self._within(handler(self.from_text(value)))
         number = handler(value)
         units = being_read().units
         factor = self.factor(units)
         if factor == 1.0 or number == 0.0:
-            return number
+            return self._within(number)
         if not self._is_plain(units):
             raise self._readings(number, units, factor)
-        return number * factor
+        return self._within(number * factor)
+
+    def _within(self, number: float) -> float:
+        """Return the SI value, refuse one whose products with others leave the range of numbers."""
+        if number == 0.0 or SMALLEST <= abs(number) <= LARGEST:
+            return number
+        raise PydanticCustomError(
+            "range",
+            "must be 0, or from {least} to {most} {unit} in size, not {value}",
+            {"least": f"{SMALLEST:g}", "most": f"{LARGEST:g}", "unit": self.unit, "value": f"{number:g}"},
+        )
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Read numbers and texts with units as SI."""

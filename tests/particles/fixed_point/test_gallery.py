@@ -24,8 +24,8 @@ LONG = (
     *("bar-press-2d", "calibrated-fine-3d", "calibrated-lattice-3d", "chain-1d", "digital-push-3d", "dropped-2d"),
     *("flattened-3d", "imprint-2d", "press-match-2d", "push-hold-release-3d", "pushed-3d", "resting-2d", "resting-3d"),
     *("shape-press-3d", "shear-quad-2d", "shear-volume-2d", "sliding-2d", "standing-2d", "three-blocks"),
-    *("topology-press-2d", "triangle-press-2d"),
-    "blind-lattice-3d",
+    *("blind-lattice-3d", "topology-press-2d", "touch-core-3d", "touch-dough-3d", "touch-sponge-3d"),
+    "triangle-press-2d",
 )
 REFUSED = {
     "after-contact-2d": "'cell_stress' is beyond this solver",

@@ -24,6 +24,7 @@ from rheotwin.validation.checks.running import (
     side,
 )
 from rheotwin.validation.checks.running import start as start_any
+from tests.conftest import problem_with
 
 Array = np.ndarray
 Data = dict[str, Any]
@@ -202,6 +203,16 @@ def test_supports_and_tools_agree_with_the_semi_implicit_rule(stepper: str, dime
             np.testing.assert_allclose(ours.reactions()[name], force, atol=0.1 * scale)
         assert np.linalg.norm(ours.positions - centre, axis=1).min() > 0.9 - 1e-12
     assert differences[1] < 0.6 * differences[0] and differences[1] < 0.01
+
+
+@pytest.mark.parametrize("stepper", ["euler", "rk4"])
+def test_a_press_at_the_advised_step_has_the_force_of_small_steps(stepper: str) -> None:
+    """Viscous forces of a touching node are those of the speed of its tool, whatever force presses it there."""
+    problem = problem_with()
+    simulations = start(problem, stepper=stepper), start(problem, step=1e-5)
+    ours, theirs = (run_to(simulation, 0.2).reactions()["tool.bar"] for simulation in simulations)
+    assert simulations[0].step_size > 100.0 * simulations[1].step_size
+    assert np.linalg.norm(ours - theirs) < 0.02 * np.linalg.norm(theirs)
 
 
 @pytest.mark.parametrize("stepper", STEPPERS)
