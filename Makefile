@@ -76,7 +76,7 @@ wheel-check: $(CHECK_VENV)/.ready
 
 # The site of docs/, in build/site; a warning is an error.
 docs: $(VENV)/.ready-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -j 2 -d build/doctrees docs build/site
+	$(BIN)/python -m sphinx -W --keep-going -E -q -j 2 -d build/doctrees docs build/site
 	@echo "site: build/site/index.html"
 
 bench: $(VENV)/.ready
