@@ -1,5 +1,6 @@
 """One pressed block for all rooms: its changes, problems, faults and runs, and the command line in this process."""
 
+import gc
 import json
 import resource
 import tomllib
@@ -24,6 +25,16 @@ from rheotwin.problem import Problem
 from rheotwin.record import load_manifest, open_record, save_manifest
 from rheotwin.run import RunRequest, run_scene
 from rheotwin.scene import Scene, scene_from_data
+
+gc.disable()  # to look again and again through some million objects of numba and of thousands of tests takes long
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave alone what was there before the tests, and look less often."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
+
 
 settings_of_hypothesis.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings_of_hypothesis.load_profile("patient")  # a busy machine is no fault of an example
@@ -236,6 +247,19 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder of the test: default output folders are relative."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave pictures of bodies out of comparisons; the report's own tests draw them."""
+    monkeypatch.setattr("rheotwin.validation.report.write.draw_pictures", lambda *_: {})
+
+
+@pytest.fixture
+def nothing_drawn(monkeypatch: pytest.MonkeyPatch, no_pictures: None) -> None:
+    """Leave plots out as well."""
+    for name in ("case_plots", "overview_plots"):
+        monkeypatch.setattr(f"rheotwin.validation.report.write.{name}", lambda *_: ())
 
 
 @pytest.fixture(params=["fem", "truss"])

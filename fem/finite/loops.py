@@ -191,9 +191,9 @@ def couple(
     size, change, f = forces.shape[1] - shapes.shape[1], np.zeros(forces.shape[1]), np.empty((3, 3))
     for e in range(elements):
         for q in range(points):
-            f[:] = slope[e, q]
             for i in range(3):
-                f[i, i] += 1.0
+                for j in range(3):
+                    f[i, j] = slope[e, q, i, j] + (1.0 if i == j else 0.0)
             change[:] = 0.0
             for i in range(3):
                 i1, i2 = (i + 1) % 3, (i + 2) % 3

@@ -232,7 +232,9 @@ def add_topology_forces(topology: Topology, x: Array, v: Array, force: Array) ->
     if topology.vertex.shape[0] == 0:
         return
     if has_moved(topology.seen, topology.reach, x):
-        topology.seen[:] = x
+        for node in range(x.shape[0]):  # `seen[:] = x` takes longer to compile than all of this
+            for axis in range(3):
+                topology.seen[node, axis] = x[node, axis]
         look(topology, x)
     push_near(topology, x, v, force)
 

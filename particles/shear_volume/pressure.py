@@ -110,7 +110,8 @@ def take_out(touching: Touching, count: int, inverse_mass: Array, change: Array)
 def reduce_mobility(touching: Touching, count: int, rows: Rows, diagonal: Array) -> None:
     """Put the diagonal of A^T M^-1 A without the motion along normals into `diagonal`; zero where nothing is left."""
     turned = rows.turned
-    diagonal[:] = rows.diagonal
+    for i in range(diagonal.shape[0]):
+        diagonal[i] = rows.diagonal[i]
     for j in range(count):
         node = touching.node[j]
         place = np.searchsorted(rows.touched, node)
@@ -228,7 +229,9 @@ def look_at_volumes(pressure: Pressure, x: Array, v: Array, before: float, h: fl
     """
     measures, rows, om, log = pressure.measures, pressure.rows, pressure.frequency, pressure.log
     value, curvature, demand, target = pressure.value, pressure.curvature, pressure.demand, pressure.target
-    pressure.before[:] = v
+    for node in range(v.shape[0]):  # `before[:] = v` takes seconds to compile
+        for axis in range(3):
+            pressure.before[node, axis] = v[node, axis]
     fill_measures(measures, x, v, rows.gradient, value, curvature)
     turn_rows(rows)
     fill_diagonal(rows)
@@ -309,7 +312,8 @@ def solve_pressures(pressure: Pressure, contacts: int, h: float) -> int:
     if _enough(residual, allowed, diagonal, h):
         return 0
     rho = _precondition(diagonal, residual, scratch)
-    direction[:] = scratch
+    for i in range(impulse.shape[0]):
+        direction[i] = scratch[i]
     for iteration in range(MOST):
         accelerate(rows, direction)
         take_out(touching, contacts, rows.inverse_mass, rows.push)

@@ -123,6 +123,7 @@ def test_what_is_beyond_it_and_missing_programs_are_told_with_the_remedy(monkeyp
     assert "output.fields: 'cell_stress' is beyond this solver; leave it out" in said.err
 
 
+@pytest.mark.usefixtures("nothing_drawn")
 def test_a_pressing_scene_has_its_row_in_a_comparison(tmp_path: Path) -> None:
     """Tools are the host's: the row stands beside that of the same edges in floating point, with the circuit's time."""
     motion = {"times": [0.0, 0.5], "displacement": [[0.0, 0.0, 0.0], [0.0, 0.0, -0.4]]}

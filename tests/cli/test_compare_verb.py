@@ -15,7 +15,6 @@ from rheotwin.observers import Observer, Progress
 from rheotwin.record import open_record
 from rheotwin.run import resume_run
 from rheotwin.scene import load_scene
-from rheotwin.validation.report import write
 from tests.conftest import BLAST, command, scene_file
 
 CASES = {"cases": {"springy": {"laws": {"block": "gel"}}, "doughy": {"laws": {"block": "dough"}}}}
@@ -42,6 +41,7 @@ def test_one_report_of_all_cases_and_solvers() -> None:
     assert again.code == EXIT_BAD_INPUT and "--overwrite" in again.sentence
 
 
+@pytest.mark.usefixtures("nothing_drawn")
 def test_runs_of_other_processes_are_the_same() -> None:
     for words in ((), ("--executor", "processes:2", "--output", "shared")):
         said = command("compare", scene_file(CASES), "--quiet", "--reference", "truss", *words)
@@ -78,16 +78,11 @@ def test_faults_show_before_the_first_run(words: str, sentence: str) -> None:
     assert [entry.name for entry in Path().iterdir()] == ["press.toml"]
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("nothing_drawn")
 def test_a_run_that_ends_early_shows_in_the_exit_code() -> None:
     said = command("compare", scene_file(BLAST), "--quiet", "--solvers", "fem", "--output", "cmp")
     assert said.code == EXIT_FALLS_SHORT and "fem: the run diverged at t = " in said.err
     assert Path("cmp/report.html").is_file()
-
-
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write, "draw_pictures", lambda comparison, views: {})
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, label: str, *words: Any) -> Any:
@@ -107,7 +102,7 @@ def written() -> dict[str, int]:
     return {path.name: (path / "manifest.json").stat().st_mtime_ns for path in Path("cmp/runs").iterdir()}
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("nothing_drawn")
 def test_an_interrupted_comparison_says_how_to_go_on_and_does(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["compare", scene_file(CASES), "--output", "cmp", "--reference", "fem"]
     said = interrupted(monkeypatch, "springy truss", *words)
@@ -132,7 +127,7 @@ def test_an_interrupted_comparison_says_how_to_go_on_and_does(monkeypatch: pytes
     assert {name: status(f"cmp/runs/{name}") for name in written()} == dict.fromkeys(NAMES, "complete")
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("nothing_drawn")
 def test_going_on_does_not_keep_records_of_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("compare", scene_file(), "--output", "cmp", "--reference", "fem")
     interrupted(monkeypatch, "truss", *words)
@@ -148,7 +143,7 @@ def test_going_on_does_not_keep_records_of_another_run(monkeypatch: pytest.Monke
     assert open_record(Path("cmp/runs/fem")).manifest.scene["laws"]["dough"]["young"] == 2.0e4
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("nothing_drawn")
 def test_an_overwrite_leaves_no_stale_records_and_no_foreign_file_behind() -> None:
     words = ("compare", scene_file(CASES), "--output", "cmp", "--quiet", "--solvers", "fem", "--reference", "fem")
     assert command(*words).code == EXIT_OK
@@ -167,7 +162,7 @@ def test_a_folder_of_the_user_is_refused_before_the_first_run() -> None:
     assert [str(path) for path in Path("thesis").rglob("*.*")] == ["thesis/plots/photo.png"]
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("nothing_drawn")
 def test_a_refinement_study_runs_every_mesh_and_weighs_them() -> None:
     words = ("--refine", "1", "--refine", "fem=1,2,3", "--reference", "fem@limit", "--json")
     said = command("compare", scene_file(), *words)
@@ -183,7 +178,7 @@ def test_a_refinement_study_runs_every_mesh_and_weighs_them() -> None:
     assert "fem@limit (reference)" in (output / "summary.md").read_text()
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.usefixtures("nothing_drawn")
 @pytest.mark.parametrize(("depth", "method"), [(1e-4, "fem"), (0.03, "fem-large")])
 def test_the_program_chooses_a_reference_that_can_judge(depth: float, method: str) -> None:
     """Small strain where it serves, large strain where the body strains too much; finer meshes until it can judge."""

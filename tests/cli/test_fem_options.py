@@ -9,7 +9,6 @@ import pyvista
 
 from rheotwin.errors import EXIT_OK
 from rheotwin.record import open_record
-from rheotwin.validation.report import write
 from tests.conftest import Data, command, cut_off, scene_file, settings
 
 OPTIONS: dict[str, Data] = {
@@ -69,6 +68,7 @@ def test_a_static_analysis_knows_no_path() -> None:
     np.testing.assert_allclose(record.field("displacement")[-1], 0.0, atol=1e-15)
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("plane", "options", "words"),
     [
@@ -77,9 +77,8 @@ def test_a_static_analysis_knows_no_path() -> None:
     ],
     ids=["quadratic", "ring"],
 )
-def test_compare_takes_the_options(monkeypatch: pytest.MonkeyPatch, plane: str, options: Data, words: str) -> None:
-    monkeypatch.setattr(write, "draw_pictures", lambda comparison, views: {})
-    solvers = ["--solvers", "fem" if plane == "axisymmetric" else "fem,truss"]
+def test_compare_takes_the_options(plane: str, options: Data, words: str) -> None:
+    solvers = ["--solvers", "fem" if plane == "axisymmetric" else "fem,truss", "--reference", "fem"]
     said = command("compare", scene_file({"plane": plane}), *solvers, "--output", "cmp", *settings(**options))
     assert said.code == EXIT_OK, said.err
     chosen = open_record(Path("cmp/runs/fem")).manifest.solver.options

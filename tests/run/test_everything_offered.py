@@ -124,6 +124,7 @@ class Walk:
         """Words that exclude each other."""
         self.faults: list[str] = []
         self._tool = bool(find_solver(solver).capabilities.tools)
+        self._known: dict[Part, str | None] = {}
         self._problem = cache(lambda path: build_problem(load_scene(path)))
 
     def scene(self, row: Row) -> Path:
@@ -138,6 +139,12 @@ class Walk:
 
     def refusal(self, row: Row) -> str | None:
         """Return why a row cannot start, without the numbers in it; None if it can."""
+        found = frozenset(row.items())
+        if found not in self._known:
+            self._known[found] = self._refusal(row)
+        return self._known[found]
+
+    def _refusal(self, row: Row) -> str | None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
 """Okabe and Ito's colours, told apart with any colour vision; dark on white first."""
@@ -68,6 +69,14 @@ class Plot:
     alt: str
     svg: str
     png: bytes
+
+
+class PlainTicks(ScalarFormatter):
+    """Numbers at the ticks as plain text, a power of ten beside the axis in mathematical: that takes long to set."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of the tick at `x`."""
+        return str(super().__call__(x, pos)).removeprefix(r"$\mathdefault{").removesuffix("}$")
 
 
 def line_styles(labels: Sequence[str]) -> dict[str, LineStyle]:

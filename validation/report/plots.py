@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rheotwin.arrays import Array
 from rheotwin.validation.comparison import CaseComparison, Comparison, CrossCheck, RunComparison
-from rheotwin.validation.report.charts import LineStyle, Plot, chart, legend_columns, line_styles
+from rheotwin.validation.report.charts import LineStyle, PlainTicks, Plot, chart, legend_columns, line_styles
 from rheotwin.validation.report.sentences import cross_check_sentence, settling_sentence
 from rheotwin.validation.run_view import AXES, RunView, bodies_with_volume, force_sources, main_axis, names_with, vector
 from rheotwin.validation.study import error_of, finest_labels, solver_of
@@ -144,7 +144,9 @@ def _curves(
             style = styles[run.label]
             axes.plot(x, y, color=style.colour, linestyle=style.dashes, label=run.shown)
         axes.set(xlabel=axis_labels[0], ylabel=axis_labels[1])
-        axes.ticklabel_format(axis="both", scilimits=(-3, 4), useMathText=True)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PlainTicks(useMathText=True))
+        axes.ticklabel_format(axis="both", scilimits=(-3, 4))
         if all(np.ptp(y) <= 1e-12 * max(np.abs(y).max(), 1e-300) for _, _, y in lines):
             axes.set_ylim(lines[0][2][0] - 1.0, lines[0][2][0] + 1.0)
         draft.figure.legend(loc="outside upper left", ncols=columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -49,6 +50,12 @@ SPLITS: dict[str, list[list[int]]] = {
     "tet": [[0, a, b, 6] for a, b in ((1, 2), (2, 3), (3, 7), (7, 4), (4, 5), (5, 1))],
 }
 """Cells of a cube, in VTK's order; some of them mirrored."""
+
+
+def each_once(one: Iterable[str], other: Iterable[str], telling: set[tuple[str, str]]) -> list[Any]:
+    """Return all pairs, of which `make test` takes those that tell."""
+    late = pytest.mark.exhaustive
+    return [pytest.param(*pair, marks=() if pair in telling else late) for pair in product(one, other)]
 
 
 def body(cell: str, law: Data, **scene: Any) -> Problem:
@@ -118,7 +125,11 @@ def test_constants_of_a_cube_are_those_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "law"), [*product(CELLS, LAWS), ("triangles and quads", "three-element"), ("four kinds", "three-element")]
+    ("cell", "law"),
+    [
+        *each_once(CELLS, LAWS, {("triangle", "elastic"), ("quad", "voigt"), ("tet", "maxwell")}),
+        *(("triangles and quads", "three-element"), ("four kinds", "three-element")),
+    ],
 )
 def test_inner_forces_change_no_momentum(cell: str, law: str) -> None:
     problem = body(cell, LAWS[law])
@@ -234,8 +245,14 @@ def test_a_shape_that_keeps_its_volume_creeps_in_shear_alone() -> None:
     assert np.linalg.det(rest) == pytest.approx(8.0, rel=1e-10)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("rotation", ["paper", "sym-atan", "svd"])
+@pytest.mark.parametrize(
+    ("law", "rotation"),
+    each_once(
+        LAWS,
+        ["paper", "sym-atan", "svd"],
+        {("elastic", "sym-atan"), ("voigt", "paper"), ("maxwell", "svd"), ("three-element", "sym-atan")},
+    ),
+)
 def test_a_restart_goes_on_bit_for_bit(law: str, rotation: str) -> None:
     problem = body("four kinds" if (law, rotation) == ("three-element", "sym-atan") else "hex", LAWS[law])
     whole, first, second = (shaken(begin(problem, rotation=rotation), problem, 0.5) for _ in range(3))
@@ -276,7 +293,7 @@ def test_a_plane_body_comes_back_from_random_places(cell: str) -> None:
 
 
 def test_stiffness_is_the_same_at_any_step() -> None:
-    """A cantilever bent by a quarter of its length, at ten steps over a factor of ten: the trap of cousins in games."""
+    """A cantilever bent by a quarter of its length, at four steps over a factor of ten: a trap of games."""
     scene = box_scene(
         ELASTIC,
         cells=[5, 1, 1],
@@ -289,7 +306,7 @@ def test_stiffness_is_the_same_at_any_step() -> None:
     bound = begin(scene, damping=0.6).stable_step
     found = [
         run_to(begin(scene, damping=0.6, step=share * bound), 200.0).positions[:, 2].min()
-        for share in np.geomspace(0.05, 0.5, 10)
+        for share in np.geomspace(0.05, 0.5, 4)
     ]
     assert min(found) < -1.0
     assert np.ptp(found) < 1e-3 * abs(np.mean(found))
@@ -403,7 +420,7 @@ def test_flat_elements_and_lone_vertices_are_refused_in_a_sentence() -> None:
 def test_flattened_elements_are_pushed_out_of_their_line(cell: str) -> None:
     """Figures 1 and 2: f = k Ro across the line, where springs along edges and diagonals have nothing to give."""
     problem = problem_of(box_scene(ELASTIC, cells=[1, 1], cell=cell, density=1.0))
-    simulation = put(begin(problem, damping=0.0), positions=problem.points * [1.0, 0.0])
+    simulation = put(begin(problem), positions=problem.points * [1.0, 0.0])
     forces, places, rest = simulation.method.blocks[0].forces(simulation.state)
     spring = simulation.method.blocks[0].elements.spring[:, None]
     if cell == "quad":  # the best rotation of a flattened square is none
@@ -439,7 +456,7 @@ def test_bending_of_n_layers_is_too_stiff_by_two_over_their_square() -> None:
         problem = problem_of(scene | {"plane": "stress"})
         x, y = problem.points.T
         bent = problem.points + kappa * np.stack([x * y, -0.5 * x * x], axis=1)
-        stored = put(begin(problem, damping=0.0), positions=bent).energy()["stored"]
+        stored = put(begin(problem), positions=bent).energy()["stored"]
         assert stored == pytest.approx(100.0 * kappa**2 / 24.0 * (1.0 + 2.0 / n**2), rel=1e-6)
 
 
