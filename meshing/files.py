@@ -212,7 +212,7 @@ def _read(path: Path, formats: Sequence[str]) -> Any:
 
 def _packed(raw: Any) -> Arrays:
     """Return what is used of a meshio mesh as arrays by name, the names in the files as JSON."""
-    arrays = {"points": np.asarray(raw.points, dtype=np.float64)}
+    arrays: Arrays = {"points": np.asarray(raw.points, dtype=np.float64)}
     if arrays["points"].ndim != 2 or not 1 <= arrays["points"].shape[1] <= 3:
         raise RheotwinError("its points do not have one to three coordinates: export it again")
     tags = raw.cell_data.get("gmsh:physical")

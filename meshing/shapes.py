@@ -141,16 +141,22 @@ def _count(spec: ShapeSpec) -> int:
     """Return about how many cells a shape has, each of the grid it is cut from."""
     match spec:
         case GridShape():
-            return prod(max(len(axis) - 1, 0) for axis in spec.coordinates)
+            return int(prod(max(len(axis) - 1, 0) for axis in spec.coordinates))
         case SphereShape():
-            return int(spec.cells) ** CELL_DIMENSION.get(spec.cell, 2)
+            return int(spec.cells ** CELL_DIMENSION.get(spec.cell, 2))
         case TriangleShape():
             return int(spec.cells) ** 2
         case CylinderShape():
             layers = spec.cells[1:2] if CELL_DIMENSION.get(spec.cell, 2) == 3 else ()
             return prod(int(count) for count in (*spec.cells[:1], *spec.cells[:1], *layers))
+        case SolidsShape():
+            if spec.count is not None or spec.spacing is None:
+                return spec.count or 0
+            corners = np.array([solid.box() for solid in spec.solids])
+            return int(np.prod((corners[:, 1].max(axis=0) - corners[:, 0].min(axis=0)) / spec.spacing))
         case _:
-            return prod(int(count) for count in spec.cells)
+            cells: Sequence[int] = spec.cells
+            return prod(int(count) for count in cells)
 
 
 BYTES_PER_CELL = 400

@@ -37,7 +37,6 @@ from rheotwin.particles.slave.setup import (
 from rheotwin.particles.slave.splitting import (
     ADDED,
     BROKEN,
-    DONE,
     FULL_SLAVES,
     LACKING,
     REMOVED,
@@ -394,7 +393,7 @@ class SlaveSimulation:
         rows: dict[str, Any] = {name: np.array(state[f"slaves.{name}"]) for name in names}
         count = len(rows["x"])
         self.cloud = self.cloud._replace(slaves=Slaves(**rows, count=np.array([count])))
-        self.step_count, self.splits.counts[DONE] = int(state["step_count"]), -1
+        self.step_count = int(state["step_count"])
         self._make_room(count + count // 16 + 64)
         self._bind()
 

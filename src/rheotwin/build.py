@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -379,7 +380,7 @@ def _velocities(scene: Scene, bodies: tuple[ProblemBody, ...], points: Array) ->
 
 def _acting_times(scene: Scene) -> list[float]:
     """Return the times [s] within the run at which supports and hands begin or end: steps must land on them."""
-    acting = (*scene.supports.values(), *scene.grabs.values())
+    acting: tuple[Any, ...] = (*scene.supports.values(), *scene.grabs.values())
     times = [time or 0.0 for item in acting for time in (item.since, item.until)]
     return [time for time in times if 0.0 < time < scene.duration]
 

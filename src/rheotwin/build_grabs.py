@@ -38,7 +38,7 @@ def nearest_weights(points: Array, simplices: Indices, at: Array) -> tuple[Indic
     In a simplex a + E s it minimises |a + E s - at|^2 with s >= 0, sum s <= 1: inside, or on the nearest edge.
     """
     best, found = np.inf, (simplices[0], np.eye(simplices.shape[1])[0])
-    faces = [(0, 1, 2), (0, 1), (1, 2), (2, 0)] if simplices.shape[1] == 3 else [(0, 1)]
+    faces: list[tuple[int, ...]] = [(0, 1, 2), (0, 1), (1, 2), (2, 0)] if simplices.shape[1] == 3 else [(0, 1)]
     faces += [(corner,) for corner in range(simplices.shape[1])]
     for face in faces:
         nodes = simplices[:, face]

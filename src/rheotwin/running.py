@@ -292,8 +292,12 @@ def _resume(record: Record, lock: Lock | None, observers: Sequence[Observer], an
             f"({manifest.rheotwin_version}), or run the scene again with --overwrite"
         ) from error
     sensible = np.isfinite(simulation.positions).all() and np.isfinite(simulation.velocities).all()
-    at, last = simulation.time, problem.scene.duration
-    if not sensible or not 0.0 <= at <= last * (1.0 + 1e-9) or checkpoint.stem != f"step-{simulation.step_count:09d}":
+    at = simulation.time
+    if (
+        not sensible
+        or not 0.0 <= at <= problem.scene.duration * (1.0 + 1e-9)
+        or checkpoint.stem != f"step-{simulation.step_count:09d}"
+    ):
         raise RheotwinError(
             f"{checkpoint}: it is no state of this run (step {simulation.step_count}, t = {at:.6g} s, "
             f"{'finite' if sensible else 'not finite'}); run the scene again with --overwrite"

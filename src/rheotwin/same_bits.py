@@ -14,6 +14,8 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 
 from rheotwin.errors import RheotwinError
 
@@ -28,10 +30,8 @@ _OLDEST = {"x86_64": "Nehalem", "AMD64": "Nehalem", "aarch64": "ARMV8", "arm64":
 
 def settings() -> dict[str, str]:
     """Return the environment of the mode: least code paths of NumPy, OpenBLAS and glibc, sums of one thread."""
-    try:
-        from numpy._core._multiarray_umath import __cpu_dispatch__ as paths
-    except ImportError:  # NumPy 1
-        from numpy.core._multiarray_umath import __cpu_dispatch__ as paths
+    core = "_core" if find_spec("numpy._core._multiarray_umath") else "core"  # NumPy 2, or 1
+    paths = import_module(f"numpy.{core}._multiarray_umath").__cpu_dispatch__
     found = {
         SWITCH: "1",
         "NPY_DISABLE_CPU_FEATURES": " ".join(paths),

@@ -33,7 +33,7 @@ TABLES = GUIDES | {
     "local-shape": (ROOT / "docs" / "particles.md", LocalShapeOptions),
     "slave": (ROOT / "docs" / "particles.md", SlaveOptions),
 }
-PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+PAGES = [page for folder in (".", "docs", "docs/tutorials") for page in sorted((ROOT / folder).glob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Silicone cube: where its beads go when plates press it, against where they were seen.
 
-One number per state is fitted, the way of the moving plate: it is chosen so that bead layers 1 and 7 approach as
-measured. All 343 positions follow, up to a rigid motion, whatever Young's modulus is.
+For each state one number is fitted, the displacement of the moving plate: it is chosen so that bead layers 1 and 7
+approach as measured. All 343 positions follow, up to a rigid motion, whatever Young's modulus is.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def topology_of(stored: Stored) -> GridTopology:
     return topology_from_vtk(
         nodes.reshape(len(ends), -1),
         vtk_type=int(stored.types[0]),
-        body=stored.on_cells[BODY_ARRAY][:, 0],
+        body=stored.on_cells[BODY_ARRAY][:, 0].astype(np.int64),
         points=len(stored.points),
     )
 

@@ -27,7 +27,8 @@ class Window:
     def __init__(self, show: Show, *, off_screen: bool = False) -> None:
         import pyvista
 
-        self.show, self.plotter = show, pyvista.Plotter(off_screen=off_screen, title=show.scene()["title"])
+        self.show = show
+        self.plotter: Any = pyvista.Plotter(off_screen=off_screen, title=show.scene()["title"])
         self.surface, self._tool, self._start = show.surface, -1, np.zeros(3)
         self._plane: tuple[Array, Array] | None = None
         triangles = np.insert(self.surface.triangles, 0, 3, axis=1).ravel()
@@ -43,7 +44,7 @@ class Window:
             self.tools.append((drawn, mesh, actor))
         self.plotter.add_text("", name="numbers", font_size=9)
         if show.live.problem.dimension == 2:
-            self.plotter.view_xy()
+            self.plotter.camera_position = "xy"
 
     @property
     def _count(self) -> int:

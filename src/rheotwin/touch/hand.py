@@ -144,7 +144,9 @@ class Live:
         grabs.tables.values[:] = 0.0
         for tool in self.tools:
             tables.values[tables.offset[tool.row] : tables.offset[tool.row + 1]] = 0.0
-        self.row, self.held, self.grabs = 0, None, list[Held]()
+        self.row = 0
+        self.held: Held | None = None
+        self.grabs: list[Held] = []
         self.clamped = 0
         self.events: dict[int, tuple[Indices, Array] | None] = {}
         """What happened at which row: took hold of a point, or let go (None)."""
@@ -157,7 +159,8 @@ class Live:
         data["laws"][law][key] = value
         given = self.options.model_dump(mode="json", exclude_unset=True)
         other = Live(scene_from_data(data), self.solver.name, given, period=self.period, case=self.scene.case)
-        for mine, theirs in zip(self.simulation.live_arrays(), other.simulation.live_arrays(), strict=True):
+        pairs: Any = zip(self.simulation.live_arrays(), other.simulation.live_arrays(), strict=True)
+        for mine, theirs in pairs:
             for name, array in mine._asdict().items():
                 if name in ("node", "weight", "times", "spring", "values"):
                     getattr(theirs, name)[...] = array

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.constraints.grabs import GRAB
 from rheotwin.errors import RheotwinError
 from rheotwin.loop import run_loop
@@ -37,7 +37,7 @@ def periods(time: float, period: float) -> int:
     return max(1, round(time / period))
 
 
-def thinned(rows: Array) -> Array:
+def thinned(rows: Array) -> Indices:
     """Return which rows of a table (n, c) are needed: all but those inside a stretch where nothing changes."""
     same = np.all(rows[1:] == rows[:-1], axis=1)
     return (
@@ -149,7 +149,8 @@ def save_session(
     repeat = f"# Repeat it bit for bit: rheotwin run {SCENE} --solver {live.solver.name}\n"
     (folder / BEGAN).unlink(missing_ok=True)
     if live.began is not None:
-        np.savez(folder / BEGAN, **dict(live.began))
+        state: dict[str, Any] = dict(live.began)
+        np.savez(folder / BEGAN, **state)
         repeat = "# A law was changed on the way: `rheotwin touch FOLDER --replay` goes on from there.\n"
     (folder / SCENE).write_text(repeat + toml_text(session_scene(live)) + "\n", encoding="utf-8")
     with (folder / FORCES).open("w", newline="", encoding="utf-8") as file:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rheotwin.arrays import Array
+from rheotwin.arrays import Array, Indices
 from rheotwin.build_grabs import nearest_weights
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
@@ -41,7 +41,7 @@ class Show:
         self.names = list(forces_of(live.problem, live.simulation))
         self.numbers = np.zeros(len(NUMBERS) + 6 + 2 * len(self.names))
         self.version, self._picture = 0, b""
-        self.touched: Array | None = None
+        self.touched: Indices | None = None
         self.loop.watchers.append(self.look)
         self.look()
 
