@@ -15,7 +15,7 @@ from rheotwin.loop import run_loop
 from rheotwin.observers import Watched
 from rheotwin.problem import Problem
 from rheotwin.record import RecordWriter, SeriesFormat, open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import Scene, parse_scene
 from rheotwin.schedule import plan
 from rheotwin.solver import Simulation, checked_options, find_solver

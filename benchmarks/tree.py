@@ -77,7 +77,7 @@ def longest_chain() -> int:
 
 def touched() -> tuple[int, int]:
     """Return how many functions and modules of the package Python runs for a truss pressed by a bar, once compiled."""
-    from rheotwin.run import RunRequest, run_scene
+    from rheotwin.running import RunRequest, run_scene
     from rheotwin.scene import load_scene
 
     def run(folder: str) -> None:

@@ -28,12 +28,8 @@ html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "show_
 OUTSIDE = {f"](../{name}.md": f"]({REFERENCE}/{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG")}
 """Links from the pages to files beside docs/, and where the site has them."""
 
-MISSING = {page for page in ("python",) if not (DOCS / f"{page}.md").is_file()}
-
 
 def _lead_inside(_: Sphinx, docname: str, source: list[str]) -> None:
-    if docname == "how-to":
-        source[0] = "\n".join(line for line in source[0].split("\n") if line not in MISSING)
     for file, page in OUTSIDE.items():
         source[0] = source[0].replace(file, page.replace("](", "](../") if "/" in docname else page)
 

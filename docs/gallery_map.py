@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 from rheotwin import __version__
 from rheotwin.record import load_manifest, open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import load_scene
 from rheotwin.validation import Cost, RunView, compare, view_of
 from rheotwin.validation.comparison import CaseComparison, RunComparison

@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rheotwin.record import open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import Scene, load_scene
 from rheotwin.validation import Cost, RunView, compare, view_of
 from rheotwin.validation.comparison import CaseComparison, RunComparison

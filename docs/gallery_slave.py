@@ -11,7 +11,7 @@ import pyvista
 
 from rheotwin.cli.view import spheres
 from rheotwin.record import open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import load_scene
 
 COLORS = ["#4878a8", "#e0a458", "#6aa584", "#c06c84", "#9a86b8", "#8d8d8d"]

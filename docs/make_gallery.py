@@ -20,7 +20,7 @@ from matplotlib import pyplot as plt
 
 from rheotwin.__main__ import main as main_of_rheotwin
 from rheotwin.record import Record, open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import Scene, load_scene
 from rheotwin.scene.contact import ContactSpec
 from rheotwin.validation import view_of

@@ -23,7 +23,7 @@ from rheotwin.errors import InputFaults
 from rheotwin.loop import Outcome
 from rheotwin.problem import Problem
 from rheotwin.record import load_manifest, open_record, save_manifest
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import Scene, scene_from_data
 
 gc.disable()  # to look again and again through some million objects of numba and of thousands of tests takes long

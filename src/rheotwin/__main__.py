@@ -20,7 +20,7 @@ from rheotwin.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, RheotwinError, vis
 
 VERBS = (
     *("run", "compare", "sweep", "validate", "mesh", "solvers", "schema", "view", "info", "realtime", "circuit"),
-    *("experiment", "identify", "calibrate", "cache", "touch"),
+    *("experiment", "identify", "calibrate", "cache", "doctor", "touch"),
 )
 READS_GEOMETRY = ("run", "compare", "sweep", "mesh", "calibrate")
 """Verbs that mesh .geo scripts where they are told that these may be run."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rheotwin.errors import RheotwinError
-from rheotwin.refinements import Refinements, mesh_label, record_part, refined_options
+from rheotwin.refinements import Refinements, check_reference, mesh_label, record_part, refined_options
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from rheotwin.loop import Outcome
     from rheotwin.problem import Problem
     from rheotwin.record import Manifest
-    from rheotwin.run import RunRequest
+    from rheotwin.running import RunRequest
     from rheotwin.scene import Scene
     from rheotwin.validation import RunView
+    from rheotwin.validation.checks.outcome import Verification
 
 MIXED = ("b-bar", "p2-p0", "taylor-hood", "mini")
 """Formulations that elements of large strain have too, without inertia."""
@@ -66,7 +67,7 @@ class Plan:
 
         `method` names records after a solver with other `options`, which replace the user's.
         """
-        from rheotwin.run import RunRequest
+        from rheotwin.running import RunRequest
 
         requests = [
             RunRequest(
@@ -113,7 +114,7 @@ def _task(request: RunRequest, *, go_on: bool, method: str) -> Task:
     """Check a request; when going on, see whether its record is there already, whole or in part."""
     from rheotwin.record import check_output_folder, load_manifest, open_record
     from rheotwin.record.folder import looks_like_record
-    from rheotwin.run import check_request
+    from rheotwin.running import check_request
 
     if not (go_on and looks_like_record(request.folder)):
         check_request(request)
@@ -133,7 +134,7 @@ def _task(request: RunRequest, *, go_on: bool, method: str) -> Task:
 def _is_same_run(manifest: Manifest, request: RunRequest, problem: Problem, options: BaseModel) -> bool:
     """Return whether a record is of this version, scene, case, solver and options."""
     from rheotwin import __version__
-    from rheotwin.run import scene_as_run
+    from rheotwin.running import scene_as_run
     from rheotwin.scene import scene_from_data
 
     recorded = scene_from_data(manifest.scene, base=request.folder)
@@ -176,7 +177,7 @@ def _kept(task: Task, quiet: bool) -> bool:
 
 def _carry_out(quiet: bool, task: Task) -> Outcome:
     from rheotwin.observers import Progress, told_of_compiling
-    from rheotwin.run import resume_run, run_scene
+    from rheotwin.running import resume_run, run_scene
 
     watchers = [] if quiet else [Progress(task.label)]
     with nullcontext() if quiet else told_of_compiling():
@@ -271,3 +272,51 @@ class OwnReference:
                 self.names[task.request.folder] = method
                 view = view.of_method(method)
             self.views.append(view)
+
+
+AUTO = "auto"
+"""Word for the reference that the program chooses."""
+
+
+def chosen_reference(asked: str | None, solvers: Sequence[str], meshes: Refinements) -> tuple[str, bool]:
+    """Return the reference asked for, checked, and whether the program looks for it."""
+    one_mesh = all(list(own) == [None] for own in meshes.values())
+    word = asked or (AUTO if REFERENCE in solvers and one_mesh else solvers[0])
+    reference = word if word != AUTO else REFERENCE if REFERENCE in solvers else solvers[0]
+    check_reference(reference, meshes)
+    return reference, word == AUTO
+
+
+def compared(
+    plan: Plan,
+    tasks: list[Task],
+    finished: list[str],
+    meshes: Refinements,
+    reference: tuple[str, bool],
+    references: Verification | None = None,
+) -> tuple[Path, list[Path], bool]:
+    """Carry out the tasks, find the reference if that is wanted, and compare.
+
+    Return the page of the report, the record folders and whether a run ended early.
+    """
+    from rheotwin.record import open_record
+    from rheotwin.validation import compare_records, view_of
+
+    label, auto = reference
+    early = run_all(tasks, finished, plan.workers, quiet=plan.quiet)
+    folders, names, reason = [task.request.folder for task in tasks], dict[Path, str](), ""
+    if auto and not early:
+        search = OwnReference(plan, label, meshes[label], [view_of(open_record(folder)) for folder in folders])
+        label = search.find()
+        folders, names, reason = [*folders, *search.folders], search.names, "; ".join(search.said)
+    if not plan.quiet:
+        print("comparing the runs and drawing the report", file=sys.stderr)
+    report = compare_records(
+        *(folders, plan.output),
+        reference=label,
+        references=references,
+        overwrite=plan.overwrite,
+        names=names,
+        reason=reason,
+    )
+    return report, folders, early

@@ -63,7 +63,7 @@ class Runner:
     ) -> Run:
         """Run a scene, a file or its data, with a solver and return the run; a fault in either fails the test."""
         from rheotwin.errors import RheotwinError
-        from rheotwin.run import RunRequest, run_scene
+        from rheotwin.running import RunRequest, run_scene
         from rheotwin.scene import load_scene, scene_from_data
         from rheotwin.validation.baselines.measure import run_metrics
 

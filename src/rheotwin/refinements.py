@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rheotwin.errors import RheotwinError
 
 if TYPE_CHECKING:
-    from rheotwin.run import RunRequest
+    from rheotwin.running import RunRequest
     from rheotwin.scene import Scene
 
 Refinements: TypeAlias = Mapping[str, Sequence[int | None]]

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from rheotwin import run
+from rheotwin import running
 from rheotwin.comparison_runs import Plan
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_INTERRUPTED, EXIT_OK
 from rheotwin.executor import opened
 from rheotwin.observers import Observer, Progress
 from rheotwin.record import open_record
-from rheotwin.run import resume_run
+from rheotwin.running import resume_run
 from rheotwin.scene import load_scene
 from tests.conftest import BLAST, command, scene_file
 
@@ -118,7 +118,7 @@ def test_an_interrupted_comparison_says_how_to_go_on_and_does(monkeypatch: pytes
         resumed.append(folder)
         return resume_run(folder, **options)
 
-    monkeypatch.setattr(run, "resume_run", resume)
+    monkeypatch.setattr(running, "resume_run", resume)
     said = command(*words, "--continue")
     assert said.code == EXIT_OK, said.err
     assert resumed == [Path("cmp/runs/springy-truss")] and "springy fem: kept, complete" in said.err

@@ -18,7 +18,7 @@ from rheotwin.particles.shear_volume.options import ShearVolumeOptions
 from rheotwin.particles.slave.options import SlaveOptions
 from rheotwin.particles.truss import TrussOptions
 from rheotwin.record import open_record
-from rheotwin.run import RunRequest, check_request
+from rheotwin.running import RunRequest, check_request
 from rheotwin.scene import parse_scene
 from tests.conftest import command
 

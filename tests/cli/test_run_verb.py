@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rheotwin import run
+from rheotwin import running
 from rheotwin.cli import info
 from rheotwin.cli.run import parse_settings, record_name
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_OK, RheotwinError
@@ -159,8 +159,8 @@ def test_records_that_cannot_be_resumed() -> None:
 def test_the_rate_after_a_resume_counts_the_steps_taken_now(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_into(RECORD, {"output.checkpoint_interval": 0.1}).code == EXIT_OK
     cut_off(RECORD, keep_last=False)  # 50 of 100 steps are left to take
-    plain = run.run_loop
-    monkeypatch.setattr(run, "run_loop", lambda *args: replace(plain(*args), solve_seconds=0.5, loop_seconds=2.0))
+    plain = running.run_loop
+    monkeypatch.setattr(running, "run_loop", lambda *args: replace(plain(*args), solve_seconds=0.5, loop_seconds=2.0))
     said = command("run", "--resume", "run", "--quiet")
     assert said.out == "complete: 100 steps in 2.00 s (100 steps/s); record: run\n"
 

@@ -12,7 +12,8 @@ import pytest
 import rheotwin
 from rheotwin import __version__
 from rheotwin.__main__ import VERBS
-from rheotwin.errors import EXIT_BAD_INPUT, EXIT_OK
+from rheotwin.cli import doctor
+from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK
 from tests.conftest import command, scene_file
 
 HEAVY = set("h5py jinja2 matplotlib meshio numba numpy pydantic pyvista rich scipy skfem vtk vtkmodules".split())  # noqa: SIM905
@@ -149,3 +150,18 @@ def test_help_of_the_benchmarks_measures_nothing(name: str) -> None:
     start = [sys.executable, "-m", "benchmarks", *([name] if name else []), "--help"]
     said = subprocess.run(start, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], timeout=20)
     assert f"python -m benchmarks {name}" in said.stdout and "mutations:" not in said.stdout
+
+
+def test_the_doctor_finds_an_installation_sound_and_says_what_is_broken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = json.loads(command("doctor", "--json").out)
+    assert said["sound"] and said["versions"]["rheotwin"] == __version__ and said["self-test"]["fem"] == "3.976 mm"
+    assert {"numpy", "numba", "scikit-fem"} < set(said["versions"]) and "present" in said["extras"]["test"]
+    monkeypatch.setattr(doctor, "AGREE", 1e-9)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RHEOTWIN_CACHE_DIR", str(tmp_path / "file" / "in"))
+    said = command("doctor")
+    assert said.code == EXIT_FALLS_SHORT
+    assert re.search(r"^broken: cache: folder .*name another with RHEOTWIN_CACHE_DIR$", said.out, flags=re.MULTILINE)
+    assert re.search(r"^broken: self-test: truss 3\.97. mm for 3\.973 mm$", said.out, flags=re.MULTILINE)

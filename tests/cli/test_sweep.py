@@ -9,7 +9,7 @@ import pytest
 
 from rheotwin.errors import EXIT_BAD_INPUT, EXIT_FALLS_SHORT, EXIT_OK
 from rheotwin.record import open_record
-from rheotwin.sweep import measured
+from rheotwin.sweeping import measured
 from tests.conftest import BLAST, Data, command, scene_file, settings
 
 YOUNG = ["--vary", "laws.dough.young=5e3,1e4"]
@@ -104,7 +104,7 @@ def test_going_on_runs_what_the_table_lacks(monkeypatch: pytest.MonkeyPatch) -> 
     """Rows that are there stay as they are, those of other values are added in the order of the new grid."""
     sweep(*YOUNG)
     first, ran = rows(), []
-    monkeypatch.setattr("rheotwin.sweep.measured", lambda own, run, real=measured: ran.append(run) or real(own, run))
+    monkeypatch.setattr("rheotwin.sweeping.measured", lambda own, run, real=measured: ran.append(run) or real(own, run))
     code, _ = sweep("--vary", "laws.dough.young=5e3,7e3,1e4", "--continue")
     assert code == EXIT_OK and [run["laws.dough.young"] for run in ran] == [7e3]
     second = rows()

@@ -21,7 +21,7 @@ from rheotwin.meshing.files import read_mesh, read_surface, readable_suffixes
 from rheotwin.record import load_checkpoint, load_manifest, open_record, save_manifest
 from rheotwin.record.checkpoint import save_checkpoint
 from rheotwin.record.stored import digest_of
-from rheotwin.run import RunRequest, resume_run, run_scene
+from rheotwin.running import RunRequest, resume_run, run_scene
 from rheotwin.scene import load_scene
 from rheotwin.validation.baselines.files import load_baseline
 from rheotwin.validation.experiments.reader import read_experiment

@@ -18,7 +18,7 @@ from rheotwin.errors import RheotwinError, table_cell, visible
 from rheotwin.meshing import files, shapes
 from rheotwin.record import load_manifest, open_record
 from rheotwin.record.folder import Lock
-from rheotwin.run import resume_run
+from rheotwin.running import resume_run
 from rheotwin.texts import read_json, read_toml
 from rheotwin.validation.experiments.reader import read_experiment
 from tests.conftest import QUICK, command, cut_off, faults_of, run, scene_file

@@ -135,6 +135,16 @@ def test_the_source_distribution_holds_scenes_tests_and_documents(sdist: Path) -
     assert not {name for name in names if "__pycache__" in name or name.startswith((".git", "runs/"))}
 
 
+def test_twine_finds_nothing_to_mend(wheel: Path, sdist: Path) -> None:
+    pytest.importorskip("twine")
+    assert (
+        called("-m", "twine", "--no-color", "check", "--strict", str(wheel), str(sdist), cwd=wheel.parent).count(
+            "PASSED"
+        )
+        == 2
+    )
+
+
 @pytest.mark.exhaustive
 def test_the_source_distribution_builds_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
     with tarfile.open(sdist) as archive:

@@ -97,6 +97,7 @@ def test_imports_are_absolute_by_the_one_name_and_do_not_reach_into_other_rooms(
 def test_entry_points_and_version_agree_with_the_code() -> None:
     project = PROJECT["project"]
     assert project["version"] == rheotwin.__version__
+    assert f"\nversion: {rheotwin.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert project["scripts"] == {"rheotwin": "rheotwin.__main__:main"}
     assert project["entry-points"][GROUP] == BUILT_IN
     assert (Path(rheotwin.__file__).parent / "py.typed").is_file()

@@ -13,7 +13,7 @@ import pyvista
 from rheotwin.errors import InputFaults, RheotwinError
 from rheotwin.meshing import BoxShape, make_shape, write_mesh
 from rheotwin.record import load_manifest, open_record
-from rheotwin.run import RunRequest, resume_run, run_scene
+from rheotwin.running import RunRequest, resume_run, run_scene
 from tests.conftest import SOLID, Data, cut_off, problem_with, scene_with
 
 PLATE = Path("meshes/plate.inp")

@@ -13,7 +13,7 @@ from rheotwin.errors import InputFaults
 from rheotwin.fields import CELL_STRESS_COMPONENTS
 from rheotwin.meshing import element_measures
 from rheotwin.record import open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import load_scene, scene_from_data
 from rheotwin.solver import cell_stress
 from rheotwin.tensors import von_mises

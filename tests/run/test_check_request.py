@@ -8,7 +8,7 @@ import pytest
 
 from rheotwin.errors import EXIT_BAD_INPUT, RheotwinError
 from rheotwin.record import load_manifest
-from rheotwin.run import RunRequest, check_request, run_scene
+from rheotwin.running import RunRequest, check_request, run_scene
 from rheotwin.solver import Capabilities, check_capabilities
 from tests.conftest import Data, problem_with, scene_with
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rheotwin.errors import EXIT_INTERRUPTED
 from rheotwin.record import open_record
-from rheotwin.run import resume_run
+from rheotwin.running import resume_run
 from rheotwin.validation.checks.running import pull, row
 from tests.conftest import write_scene
 

@@ -10,7 +10,7 @@ import pytest
 from rheotwin.errors import RheotwinError
 from rheotwin.plausibility import doubts, facts
 from rheotwin.record import open_record
-from rheotwin.run import RunRequest, resume_run, run_scene
+from rheotwin.running import RunRequest, resume_run, run_scene
 from rheotwin.scene import scene_from_data
 from rheotwin.validation.checks.running import Data, box_scene, problem_of, row, run_to, side, start
 

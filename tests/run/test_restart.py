@@ -12,7 +12,7 @@ import pytest
 from rheotwin.errors import EXIT_DIVERGED, EXIT_INTERRUPTED, RheotwinError
 from rheotwin.observers import Observer, Watched
 from rheotwin.record import Manifest, load_manifest, open_record, save_manifest
-from rheotwin.run import resume_run
+from rheotwin.running import resume_run
 from rheotwin.schedule import Stop
 from tests.conftest import BLAST, IN_A_FORMAT, Data, cut_off, run
 

@@ -7,7 +7,7 @@ import pytest
 
 from rheotwin.errors import EXIT_DIVERGED
 from rheotwin.record import open_record
-from rheotwin.run import Outcome, RunRequest, run_scene
+from rheotwin.running import Outcome, RunRequest, run_scene
 from rheotwin.scene import scene_from_data
 from rheotwin.validation.checks.running import Data, box_scene, path, side
 

@@ -8,7 +8,7 @@ import pytest
 
 from rheotwin.constraints.tools import tool_gaps
 from rheotwin.plausibility import MOST_PARTS, divided_for_fast_tools, warn_of_fast_tools
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.tensors import padded
 from rheotwin.validation.checks.running import Data, box_scene, path, problem_of, start
 

@@ -5,7 +5,6 @@ Reading refuses faults with one sentence, writing keeps the whole history.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rheotwin.errors import RheotwinError
 from rheotwin.record.atomic import write_text
 from rheotwin.scene.base import Line
+from rheotwin.scene.write import toml
 from rheotwin.texts import read_toml
 
 SCHEMA_VERSION = 1
@@ -143,12 +143,3 @@ def digest(folder: Path) -> str:
     for path in sorted(folder.rglob("*.toml")):
         found.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
     return found.hexdigest()
-
-
-def toml(value: object) -> str:
-    """Return a value of a baseline as TOML; JSON and TOML agree on strings, truth and finite numbers."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml(item) for item in value) + "]"
-    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

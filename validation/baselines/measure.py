@@ -17,7 +17,7 @@ from rheotwin import __version__
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError, nearest_name
 from rheotwin.record import open_record
-from rheotwin.run import RunRequest, run_scene
+from rheotwin.running import RunRequest, run_scene
 from rheotwin.scene import load_scene
 from rheotwin.solver import find_solver
 from rheotwin.validation.baselines.files import Baseline, Blessing, Value, save_baseline

@@ -14,7 +14,7 @@ import numpy as np
 
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
-from rheotwin.run import scene_as_run
+from rheotwin.running import scene_as_run
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.scene.load import put_at
 from rheotwin.validation.calibration.campaign import Problem

@@ -12,7 +12,7 @@ from rheotwin.arrays import Array, Indices
 from rheotwin.errors import RheotwinError
 from rheotwin.population import Courses
 from rheotwin.problem import Problem
-from rheotwin.run import grid_topology, scene_as_run
+from rheotwin.running import grid_topology, scene_as_run
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.scene.load import put_at
 from rheotwin.tensors import padded

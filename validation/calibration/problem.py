@@ -23,7 +23,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.materials import Law
 from rheotwin.phases import start_simulation
 from rheotwin.population import Courses, Population
-from rheotwin.run import scene_as_run, solver_options
+from rheotwin.running import scene_as_run, solver_options
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.scene.load import law_from_data, put_at
 from rheotwin.solver import RUNAWAY, check_capabilities, checked_options, find_solver

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
-from rheotwin.run import grid_topology
+from rheotwin.running import grid_topology
 from rheotwin.tensors import padded
 from rheotwin.validation.experiments.record import ExperimentRecord, Frame
 from rheotwin.validation.metrics import surface_distance, surface_of

@@ -8,7 +8,6 @@ of Student for R - 1. Beside the intervals stands how far the searches from seve
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -17,8 +16,6 @@ import numpy as np
 from scipy.stats import t as student
 
 from rheotwin.arrays import Array
-from rheotwin.scene import Scene
-from rheotwin.validation.baselines.files import toml
 from rheotwin.validation.calibration.campaign import Found, Problem, Task, answer
 from rheotwin.validation.calibration.problem import CalibrationProblem, Part
 from rheotwin.validation.calibration.searches import DIFFERENCE, Normal, Space
@@ -333,19 +330,3 @@ def model_rows(models: Mapping[str, Result]) -> list[dict[str, Any]]:
         }
         rows.append(row | {f"{own.part} S [cm]": 100.0 * own.shape for own in found.qualities[1:]})
     return rows
-
-
-def scene_text(scene: Scene, remark: str) -> str:
-    """Return a scene as TOML, in SI units, defaults left out."""
-    lines = [*(f"# {line}" for line in remark.splitlines())]
-    data = scene.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    for name, value in data.items():
-        if isinstance(value, dict) and all(isinstance(entry, dict) for entry in value.values()):
-            lines += ["", f"[{name}]", *(f"{json.dumps(key)} = {toml(entry)}" for key, entry in value.items())]
-        else:
-            lines.insert(_first_table(lines), f"{name} = {toml(value)}")
-    return "\n".join(lines) + "\n"
-
-
-def _first_table(lines: Sequence[str]) -> int:
-    return next((k for k, line in enumerate(lines) if not line), len(lines))

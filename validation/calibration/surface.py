@@ -21,7 +21,7 @@ from rheotwin.meshing import boundary_faces, element_measures
 from rheotwin.meshing.cells import CORNERS
 from rheotwin.meshing.topology import corner_frames
 from rheotwin.problem import Problem
-from rheotwin.run import grid_topology
+from rheotwin.running import grid_topology
 from rheotwin.validation.metrics import surface_distance, surface_of
 from rheotwin.validation.metrics.meshes import FAR, NOISE
 

@@ -18,7 +18,7 @@ import numpy as np
 from rheotwin.build import build_problem
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
-from rheotwin.run import grid_topology, scene_as_run
+from rheotwin.running import grid_topology, scene_as_run
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.tensors import padded
 from rheotwin.texts import read_json

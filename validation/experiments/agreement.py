@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from rheotwin.validation.metrics import (
 )
 from rheotwin.validation.run_view import RunView, bodies_with_volume, vector
 
+ALIKE, NEAR = 0.9, 0.2
+"""Cosine from which two force curves have one form; relative difference from a factor between units."""
+FACTORS = (1e3, 1e-3, 1e6, 1e-6, 9.80665, 1.0 / 9.80665)
+"""Ratios of units of force that are easily mistaken: N, mN, kN, kgf."""
 BODY_TOLERANCE = 0.01
 """Difference of bounding boxes, as a share of their diagonal, above which bodies are not the same."""
 
@@ -52,6 +57,10 @@ class Agreement:
     tracked: tuple[TrackedError, ...]
     force: float | None
     volume: float | None
+    span: tuple[float, float] | None = None
+    """From when to when [s] forces were compared."""
+    hint: str = ""
+    """What may be wrong with the measured force, where it is like that of the run but for a sign or a unit."""
 
 
 def agreement(run: RunView, record: ExperimentRecord, *, tool: str | None = None) -> Agreement:
@@ -67,8 +76,8 @@ def agreement(run: RunView, record: ExperimentRecord, *, tool: str | None = None
         experiment=record.id,
         shape=shape_difference(distances) if clouds else None,
         tracked=tuple(_tracked(run, frame, places[frame.time]) for frame in record.frames if frame.rest is not None),
-        force=_force(run, record, tool),
         volume=_volume(run, record),
+        **_force(run, record, tool),
     )
 
 
@@ -119,13 +128,32 @@ def _rms(lengths: Array) -> float:
     return float(np.sqrt(np.mean(np.square(lengths))))
 
 
-def _force(run: RunView, record: ExperimentRecord, tool: str | None) -> float | None:
+def _force(run: RunView, record: ExperimentRecord, tool: str | None) -> dict[str, Any]:
     sources = run.pushers
     if record.force is None or not sources:
-        return None
+        return {"force": None}
     kind, name = next((source for source in sources if source[1] == tool), sources[0])
     exerted = -vector(run.probes, kind, name, "force")
-    return force_curve_error(run.probe_times, exerted, record.force.times, record.force.values)
+    common = common_times(run.probe_times, record.force.times)
+    mine, seen = (
+        at_times(times, values, common)
+        for times, values in ((run.probe_times, exerted), (record.force.times, record.force.values))
+    )
+    error = force_curve_error(run.probe_times, exerted, record.force.times, record.force.values)
+    return {"force": error, "span": (float(common[0]), float(common[-1])), "hint": _hint(mine, seen)}
+
+
+def _hint(mine: Array, seen: Array) -> str:
+    """Say what sign or unit may be wrong where curves are alike in form: seen = s mine with s < 0 or a known factor."""
+    product, sizes = float(np.sum(mine * seen)), float(np.linalg.norm(mine) * np.linalg.norm(seen))
+    if not abs(product) > ALIKE * sizes:
+        return ""
+    said = ["the measured force has the other sign: see --push and --flip-force of its import"] if product < 0.0 else []
+    ratio = float(np.linalg.norm(seen) / np.linalg.norm(mine))
+    factor = next((size for size in FACTORS if abs(ratio / size - 1.0) < NEAR), None)
+    if factor is not None:
+        said.append(f"the measured force is some {factor:.4g} times that of the run: look at its unit")
+    return "; ".join(said)
 
 
 def _volume(run: RunView, record: ExperimentRecord) -> float | None:

@@ -14,7 +14,7 @@ import numpy as np
 from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.record import atomic
-from rheotwin.validation.baselines.files import toml
+from rheotwin.scene.write import toml
 from rheotwin.validation.experiments.metadata import METADATA, SCHEMA
 from rheotwin.validation.experiments.reader import FORCE, LOAD, MOMENT, NORMAL, PATH, REST, TURN, VOLUME, XYZ
 from rheotwin.validation.experiments.record import Course, ExperimentRecord, Frame

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from rheotwin.arrays import Array
 from rheotwin.errors import RheotwinError
 from rheotwin.materials import Channel
 from rheotwin.materials.voigt_chain import chain_of_spectrum
+from rheotwin.shown import Shown
+
+if TYPE_CHECKING:
+    from rheotwin.validation.report.charts import Plot
 
 Model = Literal["generalized-voigt", "generalized-maxwell", "three-element"]
 """Laws of a scene that a result can be."""
@@ -136,8 +140,8 @@ class LawTable:
         return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True)
-class Identified:
+@dataclass(frozen=True, repr=False)
+class Identified(Shown):
     """The result of an identification; `to_toml()` is its law, `save(folder)` writes all of it.
 
     `correlations` are those of the parameters' logarithms. `no_law` says why a model is no law of a scene. `curves`
@@ -165,6 +169,22 @@ class Identified:
         if self.law is None:
             raise RheotwinError(self.no_law)
         return self.law.to_toml(name)
+
+    @property
+    def headline(self) -> str:
+        """The model, and whether it describes the data."""
+        return f"{self.title}: {self.model}: {self.adequacy.sentence}"
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Value and 95 % interval of each parameter."""
+        return [vars(parameter) for parameter in self.parameters]
+
+    def plot(self) -> Plot:
+        """Return the picture of data, model, band and residuals."""
+        from rheotwin.validation.identification.page import picture
+
+        return picture(self)
 
     def value(self, name: str) -> float:
         """Return a parameter by its name."""

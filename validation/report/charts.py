@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO, StringIO
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -60,7 +61,7 @@ class LineStyle:
     dashes: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plot:
     """A finished plot: file stem, caption, text alternative, inline SVG and PNG bytes."""
 
@@ -69,6 +70,19 @@ class Plot:
     alt: str
     svg: str
     png: bytes
+
+    def __repr__(self) -> str:
+        return f"<{self.caption}>"
+
+    def _repr_png_(self) -> bytes:
+        """Return what a notebook shows."""
+        return self.png
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture as PNG."""
+        file = Path(path)
+        file.write_bytes(self.png)
+        return file
 
 
 class PlainTicks(ScalarFormatter):

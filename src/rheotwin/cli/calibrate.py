@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Read and check everything, search, write the result."""
     from rheotwin.record.atomic import write_text
-    from rheotwin.sweep import written
+    from rheotwin.sweeping import written
     from rheotwin.validation.calibration.campaign import check
     from rheotwin.validation.calibration.problem import CalibrationProblem
     from rheotwin.validation.calibration.result import model_rows, sentences
@@ -181,7 +181,7 @@ def _check_folder(folder: Path, *, overwrite: bool, go_on: bool) -> None:
 
 def _identity(scene: Scene, solver: str, folders: Mapping[Part, list[Path]], costs: str) -> dict[str, str]:
     """Return what evaluations depend on, by name."""
-    from rheotwin.run import scene_as_run
+    from rheotwin.running import scene_as_run
     from rheotwin.validation.experiments.writer import SEALED
 
     def digest(*parts: bytes) -> str:
@@ -247,7 +247,8 @@ def _report(
 ) -> Result:
     """Write result and scene, print both in short."""
     from rheotwin.record.atomic import write_text
-    from rheotwin.validation.calibration.result import result, scene_text, sentences
+    from rheotwin.scene.write import scene_text
+    from rheotwin.validation.calibration.result import result, sentences
 
     all_of_it = result(problem, records, found)
     said = sentences(all_of_it)

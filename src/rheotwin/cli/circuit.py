@@ -108,7 +108,7 @@ def _prepared(args: argparse.Namespace) -> tuple[Prepared, dict[str, Any]]:
     from rheotwin.particles.fixed_point import FixedPointSolver
     from rheotwin.particles.fixed_point.choice import choose, remedy
     from rheotwin.particles.fixed_point.prepare import FixedPointOptions
-    from rheotwin.run import solver_options
+    from rheotwin.running import solver_options
     from rheotwin.scene import load_scene
     from rheotwin.solver import check_capabilities, checked_options
 

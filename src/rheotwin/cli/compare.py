@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from rheotwin import executor
 from rheotwin.cli.run import add_quiet_arguments, add_reproducible_argument, add_set_argument, parse_settings
-from rheotwin.comparison_runs import REFERENCE, OwnReference, Plan, Task, run_all
+from rheotwin.comparison_runs import Plan, Task, chosen_reference, compared
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
-from rheotwin.refinements import check_reference, parse_refinements
+from rheotwin.refinements import parse_refinements
 
 if TYPE_CHECKING:
     from rheotwin.scene import Scene
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 NAME = "compare"
 HELP = "run a scene with several solvers and write a comparison (JSON, plots, HTML report)"
-
-
-AUTO = "auto"
-"""Word for the reference that the program chooses."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,9 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run every case with every solver, then compare the records."""
-    from rheotwin.record import open_record
     from rheotwin.scene import load_scene
-    from rheotwin.validation import compare_records, load_comparison, view_of
+    from rheotwin.validation import load_comparison
     from rheotwin.validation.checks.outcome import load_validation
     from rheotwin.validation.report.write import NUMBERS
 
@@ -79,19 +74,13 @@ def execute(args: argparse.Namespace) -> int:
     meshes = parse_refinements(args.refine, solvers)
     cases = cases_of(scene, args.cases)
     settings.only_for(*solvers)
-    chosen = args.reference or (AUTO if REFERENCE in solvers and not args.refine else solvers[0])
-    auto = chosen == AUTO
-    reference = chosen if not auto else REFERENCE if REFERENCE in solvers else solvers[0]
-    check_reference(reference, meshes)
+    reference = chosen_reference(args.reference, solvers, meshes)
     references = None if args.references is None else load_validation(args.references)
     output = args.output or Path("runs") / f"compare-{args.scene.stem}"
     _check_output(output, overwrite=args.overwrite, go_on=args.go_on)
     with executor.opened(args.executor) as workers:
         plan = Plan(
-            scene,
-            cases,
-            settings.options,
-            output,
+            *(scene, cases, settings.options, output),
             overwrite=args.overwrite,
             go_on=args.go_on,
             quiet=args.quiet,
@@ -101,26 +90,7 @@ def execute(args: argparse.Namespace) -> int:
         tasks = plan.tasks(meshes)
         finished: list[str] = []
         try:
-            early = run_all(tasks, finished, workers, quiet=args.quiet)
-            folders = [task.request.folder for task in tasks]
-            names: dict[Path, str] = {}
-            reason = ""
-            if auto and not early:
-                views = [view_of(open_record(folder)) for folder in folders]
-                search = OwnReference(plan, reference, meshes[reference], views)
-                reference = search.find()
-                folders, names, reason = [*folders, *search.folders], search.names, "; ".join(search.said)
-            if not args.quiet:
-                print("comparing the runs and drawing the report", file=sys.stderr)
-            report = compare_records(
-                folders,
-                output,
-                reference=reference,
-                references=references,
-                overwrite=args.overwrite,
-                names=names,
-                reason=reason,
-            )
+            report, folders, early = compared(plan, tasks, finished, meshes, reference, references)
         except (KeyboardInterrupt, RheotwinError):
             print(_how_to_go_on(finished, tasks), file=sys.stderr)
             raise

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rheotwin.cli.identify import pairs
 from rheotwin.cli.run import add_set_argument, parse_settings
 from rheotwin.errors import RheotwinError
 
@@ -51,6 +53,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--tracked", action="store_true", help="inner points with known rest positions, like beads")
     make.add_argument("--tool", metavar="NAME", help="whose path and force are kept; default: what moves")
     make.add_argument("--overwrite", action="store_true", help="replace an earlier record in the folder")
+    table = tasks.add_parser("import", help="make the record of a test of a bar or layer from a CSV file")
+    table.add_argument("table", metavar="CSV", type=Path, help="time with displacement and force, or strain and stress")
+    table.add_argument(
+        "--geometry",
+        metavar="TEXT",
+        help='the piece: "bar,60 mm,100 mm2" or "layer,0.13 mm,1 cm2"; asked for if left out',
+    )
+    table.add_argument("--columns", metavar="K=NAME,..", default="", help="which column is what: time=t,force=F")
+    table.add_argument("--units", metavar="K=UNIT,..", default="", help="units that the header does not name: force=N")
+    table.add_argument("--push", action="store_true", help="a rising displacement presses the piece")
+    table.add_argument("--flip-force", action="store_true", help="forces were written with the other sign")
+    table.add_argument("--tare", action="store_true", help="the first row is zero of force and displacement")
+    table.add_argument("--noise", type=float, metavar="R", help="relative uncertainty of the force")
+    table.add_argument("--output", metavar="DIR", type=Path, required=True, help="folder of the new record")
+    table.add_argument("--overwrite", action="store_true", help="replace an earlier record in the folder")
     real = tasks.add_parser("convert", help="make the record of a real body from a data set (docs/calibration.md)")
     real.add_argument(
         "name", metavar="NAME", help="which: clay-1-round-0, cube-1, beam-gravity_a, ..; a wrong one lists all"
@@ -69,14 +86,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="record folders of runs of the same body; those of one solver on several meshes give its uncertainty",
     )
     hold.add_argument("--tool", metavar="NAME", help="whose force is compared; default: what moves")
-    for task in (check, make, real, unseal, hold):
+    for task in (check, make, table, real, unseal, hold):
         task.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
     """Carry out the task."""
-    tasks = {"check": _check, "synthesize": _synthesize, "convert": _convert, "unseal": _unseal, "compare": _compare}
-    about = tasks[args.task](args)
+    tasks = {"check": _check, "synthesize": _synthesize, "import": _import, "convert": _convert, "unseal": _unseal}
+    about = (tasks | {"compare": _compare})[args.task](args)
     if args.json:
         print(json.dumps(about, indent=2))
     else:
@@ -106,6 +123,37 @@ def _synthesize(args: argparse.Namespace) -> dict[str, Any]:
         record, truth = from_run(args.run, times=_times(args.times), tool=args.tool, **about)
     written = write_experiment(args.output, record, overwrite=args.overwrite, truth=truth)
     return {"written": str(written)} | _about(read_experiment(args.output))
+
+
+def _import(args: argparse.Namespace) -> dict[str, Any]:
+    from rheotwin.validation.experiments.imported import imported
+    from rheotwin.validation.experiments.reader import read_experiment
+    from rheotwin.validation.experiments.writer import check_target, write_experiment
+    from rheotwin.validation.identification.reading import geometry_of, read_record
+
+    check_target(args.output, overwrite=args.overwrite)
+    geometry = geometry_of(args.geometry or _asked("geometry of the piece, as bar,60 mm,100 mm2", "--geometry"))
+    said = {"columns": pairs("--columns", args.columns), "units": pairs("--units", args.units)}
+    while True:
+        try:
+            about: dict[str, Any] = {"geometry": geometry, "flip_force": args.flip_force, "tare": args.tare}
+            test = read_record(args.table, columns=said["columns"], units=said["units"], **about)
+            break
+        except RheotwinError as error:
+            kind = next((kind for kind in said if f"--{kind}" in str(error)), None)
+            if kind is None or not sys.stdin.isatty():
+                raise
+            print(error, file=sys.stderr)
+            said[kind] |= pairs(f"--{kind}", _asked(f"{kind}, as force={'N' if kind == 'units' else 'F'}", f"--{kind}"))
+    write_experiment(args.output, imported(test, geometry, push=args.push, noise=args.noise), overwrite=args.overwrite)
+    return {"written": str(args.output)} | _about(read_experiment(args.output))
+
+
+def _asked(what: str, option: str) -> str:
+    """Return what the user answers, where there is one."""
+    if not sys.stdin.isatty():
+        raise RheotwinError(f"{option}: say it, there is nobody to ask: {what}")
+    return input(f"{what}: ")
 
 
 def _convert(args: argparse.Namespace) -> dict[str, Any]:
@@ -218,6 +266,8 @@ def _errors(found: Agreement) -> dict[str, Any]:
         "tracked_largest_m": [error.largest for error in found.tracked],
         "tracked_moved_m": [error.moved for error in found.tracked],
         "force_error": found.force,
+        "compared_s": None if found.span is None else list(found.span),
+        "hint": found.hint,
         "volume_error": found.volume,
     }
 

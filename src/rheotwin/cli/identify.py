@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 
@@ -59,27 +59,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Read everything, identify, print and write."""
-    from rheotwin.validation.identification.reading import geometry_of, read_record
-    from rheotwin.validation.identification.result import free_folder
+    from rheotwin.api import identify
 
     _check_numbers(args)
-    if args.out is not None:
-        free_folder(args.out)
-    said: dict[str, Any] = {
-        "columns": _pairs("--columns", args.columns),
-        "units": _pairs("--units", args.units),
-        "geometry": None if args.geometry is None else geometry_of(args.geometry),
-        "drive": args.drive,
-        "mass": args.mass,
-        "ramp": args.ramp,
-        "flip_force": args.flip_force,
-        "tare": args.tare,
-        "straight": args.straight,
-    }
-    records, blind = ([read_record(path, **said) for path in paths] for paths in (args.records, args.blind))
-    found = _identified(args, records, blind)
-    if args.out is not None:
-        found.save(args.out)
+    found = identify(
+        *args.records,
+        law=[name for name in (args.law or "").split(",") if name],
+        geometry=args.geometry,
+        blind=args.blind,
+        offsets=args.offset,
+        profile=args.profile,
+        bootstrap=args.bootstrap,
+        poisson=args.poisson,
+        shift=args.shift,
+        temperature=args.temperature,
+        terms=args.terms,
+        seed=args.seed,
+        folder=args.out,
+        columns=pairs("--columns", args.columns),
+        units=pairs("--units", args.units),
+        drive=args.drive,
+        mass=args.mass,
+        ramp=args.ramp,
+        flip_force=args.flip_force,
+        tare=args.tare,
+        straight=args.straight,
+    )
     print(json.dumps(found.to_data(), indent=2) if args.json else words(found))
     return EXIT_OK if found.adequacy.adequate else EXIT_FALLS_SHORT
 
@@ -91,33 +96,6 @@ def _check_numbers(args: argparse.Namespace) -> None:
             raise RheotwinError(f"--{name} {getattr(args, name):g}: it is at least 0")
     if not -1.0 < args.poisson < 0.5:
         raise RheotwinError(f"--poisson {args.poisson:g}: it lies between -1 and 0.5, both not included")
-
-
-def _identified(args: argparse.Namespace, records: list[Any], blind: list[Any]) -> Identified:
-    """Identify records over time, or one over frequency."""
-    from rheotwin.validation.identification import TimeRecord, identify, identify_oscillation
-
-    if all(isinstance(record, TimeRecord) for record in (*records, *blind)):
-        for name in ("shift", "temperature", "terms"):
-            if getattr(args, name) is not None:
-                raise RheotwinError(f"--{name} is for storage and loss over frequency, not for records over time")
-        return identify(
-            records,
-            law=[name for name in (args.law or "").split(",") if name],
-            seed=args.seed,
-            offsets=args.offset,
-            blind=blind,
-            profile=args.profile,
-            bootstrap=args.bootstrap,
-            poisson=args.poisson,
-        )
-    if len(records) > 1 or blind or args.law:
-        raise RheotwinError(
-            "storage and loss are identified from one table, without --law and --blind; put all temperatures into it"
-        )
-    return identify_oscillation(
-        records[0], shift=args.shift, reference=args.temperature, terms=args.terms, poisson=args.poisson
-    )
 
 
 def words(found: Identified) -> str:
@@ -146,7 +124,8 @@ def _factor(factor: float) -> str:
     return f"open by a factor of {factor:.3g}" if factor < 1e6 else "open without bound"
 
 
-def _pairs(option: str, text: str) -> dict[str, str]:
+def pairs(option: str, text: str) -> dict[str, str]:
+    """Return what an option like `time=t,force=F` says."""
     parts = [part.partition("=") for part in text.split(",") if part.strip()]
     for key, equals, value in parts:
         if not (key and equals and value):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rheotwin.observers import Observer
     from rheotwin.plausibility import BodyFacts
     from rheotwin.problem import Problem
-    from rheotwin.run import Announce
+    from rheotwin.running import Announce
     from rheotwin.solver import Simulation
 
 NAME = "run"
@@ -139,7 +139,7 @@ def describe_start(problem: Problem, simulation: Simulation, known: Mapping[str,
 def execute(args: argparse.Namespace) -> int:
     """Run or resume."""
     from rheotwin.observers import Progress, told_of_compiling
-    from rheotwin.run import resume_run
+    from rheotwin.running import resume_run
 
     if (args.scene is None) == (args.resume is None):
         raise RheotwinError("run: name a scene file to run, or a record folder with --resume, and not both")
@@ -177,7 +177,7 @@ def _refuse_changes(args: argparse.Namespace) -> None:
 
 
 def _run(args: argparse.Namespace, watchers: Sequence[Observer], announce: Announce) -> tuple[Path, Outcome]:
-    from rheotwin.run import RunRequest, run_scene
+    from rheotwin.running import RunRequest, run_scene
     from rheotwin.scene import load_scene
 
     settings, solver = parse_settings(args.set), args.solver or "fem"

@@ -16,7 +16,7 @@ from rheotwin.errors import EXIT_FALLS_SHORT, EXIT_OK, RheotwinError
 from rheotwin.texts import read_toml
 
 if TYPE_CHECKING:
-    from rheotwin.sweep import Sweep
+    from rheotwin.sweeping import Sweep
 
 NAME = "sweep"
 HELP = "run a scene over a grid of values with several solvers, possibly on many machines (table, picture)"
@@ -50,7 +50,7 @@ def execute(args: argparse.Namespace) -> int:
     """Check all runs, carry them out, write table and picture."""
     from rheotwin.record.atomic import creating, write_text
     from rheotwin.scene import load_scene
-    from rheotwin.sweep import Sweep, table, written
+    from rheotwin.sweeping import Sweep, table, written
     from rheotwin.validation.folder import is_free
     from rheotwin.validation.report.sweep import sweep_plot
 
@@ -96,7 +96,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _known(folder: Path, sweep: Sweep, identity: str) -> dict[int, dict[str, Any]]:
     """Return the rows that the table of the folder has, by their place among the runs, but for those that failed."""
-    from rheotwin.sweep import read_rows
+    from rheotwin.sweeping import read_rows
 
     if not (folder / TABLE).is_file():
         return {}

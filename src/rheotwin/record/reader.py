@@ -19,10 +19,12 @@ from rheotwin.record.particles import ParticleReader
 from rheotwin.record.probes import TIME_COLUMN, TIME_UNIT, ProbeTable, read_probes
 from rheotwin.record.pvd import PvdSeriesReader
 from rheotwin.record.vtkhdf import HdfSeriesReader
+from rheotwin.shown import Shown, wanted
 
 if TYPE_CHECKING:
     import pyvista
 
+    from rheotwin.validation.report.charts import Plot
 
 SERIES_READERS: dict[SeriesFormat, type[PvdSeriesReader | HdfSeriesReader]] = {
     "pvd": PvdSeriesReader,
@@ -30,8 +32,8 @@ SERIES_READERS: dict[SeriesFormat, type[PvdSeriesReader | HdfSeriesReader]] = {
 }
 
 
-@dataclass(frozen=True)
-class Record:
+@dataclass(frozen=True, repr=False)
+class Record(Shown):
     """A run folder as it was when opened: what ran, its frames, its probes, its checkpoints."""
 
     folder: Path
@@ -39,6 +41,51 @@ class Record:
     series: PvdSeriesReader | HdfSeriesReader
     particles: ParticleReader | None = None
     """The particles of bodies that may split; their frames go on where those on the nodes end."""
+
+    @property
+    def method(self) -> str:
+        """Solver and, where there are several, case."""
+        return self.manifest.solver.name + (f", {self.manifest.case}" if self.manifest.case else "")
+
+    @property
+    def headline(self) -> str:
+        """Status, what ran, how large it is."""
+        ran, mesh = self.manifest, self.manifest.mesh
+        told = f"{ran.title or 'a run'}: {self.method}: {ran.status}, {mesh.points} nodes, {len(self.times)} frames"
+        return told + (f"; {ran.message}" if ran.message else "")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Range of every probe."""
+        values, units = self.probes, self.probe_units
+        return [
+            {"probe": name, "unit": units[name], "least": float(row.min()), "largest": float(row.max())}
+            | {"last": float(row[-1])}
+            for name, row in values.items()
+            if len(row) and name != "time"
+        ]
+
+    def plot(self, *probes: str) -> Plot:
+        """Return the picture of probes over time; without names of the forces."""
+        from rheotwin.record.show import curves
+
+        return curves([self], probes)
+
+    def to_pyvista(self, index: int = -1) -> pyvista.DataSet:
+        """Return one frame as a grid with all fields; where bodies may split, its particles."""
+        return self.frame(index) if self.particles is None else self.particles.cloud(index)
+
+    def to_xarray(self) -> Any:
+        """Return fields and probes as an xarray Dataset."""
+        from rheotwin.record.show import dataset
+
+        return dataset(self)
+
+    def to_dataframe(self) -> Any:
+        """Return the probes over time [s] as a pandas DataFrame; `attrs["units"]` has their units."""
+        table = wanted("pandas").DataFrame(self.probes).set_index("time")
+        table.attrs["units"] = self.probe_units
+        return table
 
     @property
     def times(self) -> Array:

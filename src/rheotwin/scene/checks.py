@@ -80,7 +80,10 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _references(data: Mapping[str, Any], section: str, key: str) -> dict[str, str]:
     """Return the name each table of a section refers to by `key`, where it is a name at all."""
-    found = {name: entry.get(key) for name, entry in _table(data, section).items() if isinstance(entry, Mapping)}
+    table = _table(data, section)
+    found = {
+        n: entry.get(key) if isinstance(entry, Mapping) else getattr(entry, key, None) for n, entry in table.items()
+    }
     return {name: value for name, value in found.items() if isinstance(value, str) and match(NAME_PATTERN, value)}
 
 

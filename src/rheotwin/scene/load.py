@@ -17,6 +17,7 @@ from rheotwin.scene.faults import field_faults
 from rheotwin.scene.laws import LawSpec
 from rheotwin.scene.scene import Scene, draft_faults
 from rheotwin.scene.tools import MeshTool
+from rheotwin.scene.write import with_absolute_files
 from rheotwin.texts import is_file, read_toml
 
 if TYPE_CHECKING:
@@ -86,6 +87,14 @@ def put_at(data: dict[str, Any], place: str, value: Any) -> Any:
         else:
             table = table[key]
     return old
+
+
+def changed(scene: Scene, changes: Mapping[str, Any]) -> Scene:
+    """Return a scene with values at dotted places changed, as `load_scene` changes those of a file."""
+    data = with_absolute_files(scene).model_dump(mode="json")
+    for place, value in changes.items():
+        put_at(data, place, value)
+    return scene_from_data(data, base=scene.resolve(""), source=scene.source) if changes else scene
 
 
 _LAW: TypeAdapter[Any] = TypeAdapter(LawSpec)

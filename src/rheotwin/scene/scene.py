@@ -136,7 +136,7 @@ class Scene(SceneModel):
         """Leave out what only scenes of another dimension have: reading it back would refuse it."""
         dump: dict[str, Any] = handler(self)
         if self.axisymmetric:
-            del dump["thickness"]
+            dump.pop("thickness", None)
         return {key: value for key, value in dump.items() if _ONLY_IN.get(key, self.dimension) == self.dimension}
 
     @model_validator(mode="wrap")
@@ -151,8 +151,11 @@ class Scene(SceneModel):
             faults = [_line_error(fault) for fault in scene._case_faults(draft_faults(data))]
             if faults:
                 raise ValidationError.from_exception_data(cls.__name__, faults)
-        scene = scene._filled_in()
-        return scene if scene.case is None else scene.with_case(scene.case)
+        filled = scene._filled_in()
+        filled = filled if filled.case is None else filled.with_case(filled.case)
+        scene.__dict__.update(filled.__dict__)  # in place, as `Scene(..)` keeps the object it began with
+        scene.model_fields_set.update(filled.model_fields_set)
+        return scene
 
     def _case_faults(self, faults: list[Fault]) -> list[Fault]:
         if self.case is None or self.case in self.cases:
@@ -205,6 +208,22 @@ class Scene(SceneModel):
         """Return where a file named in the scene is: relative names start at the scene's own folder."""
         return self._base / path
 
+    def to_toml(self) -> str:
+        """Return the scene as TOML, in SI units, defaults left out."""
+        from rheotwin.scene.write import scene_text
+
+        return scene_text(self)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the scene to a TOML file and return its path; mesh files beside another one are named absolutely."""
+        from rheotwin.record.atomic import write_text
+        from rheotwin.scene.write import scene_text, with_absolute_files
+
+        file = Path(path)
+        beside = file.parent.absolute() == self._base.absolute()
+        write_text(file, scene_text(self if beside else with_absolute_files(self)))
+        return file
+
     def with_case(self, name: str | None = None) -> Self:
         """Return a variant: bodies and their parts have its laws, solvers its options, and `case` names it.
 
@@ -233,6 +252,12 @@ class Scene(SceneModel):
             place = "the scene" if self.source is None else str(self.source)
             raise RheotwinError(f"{place}: no case '{name}'{nearest_name(name, self.cases)}; cases: {known}")
         return self.cases[name]
+
+    def __repr__(self) -> str:
+        said = f"{len(self.bodies)} {'body' if len(self.bodies) == 1 else 'bodies'} in {self.dimension}D"
+        return f"<{self.title or 'a scene'}: {said}, {self.duration:g} s>"
+
+    __str__ = __repr__
 
     def __eq__(self, other: object) -> bool:
         """Scenes are equal when they describe the same simulation, wherever they were read from."""

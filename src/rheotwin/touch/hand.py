@@ -25,7 +25,7 @@ from rheotwin.constraints.motion import Motion, Tables
 from rheotwin.constraints.tools import PLANE
 from rheotwin.errors import RheotwinError
 from rheotwin.problem import Problem
-from rheotwin.run import scene_as_run
+from rheotwin.running import scene_as_run
 from rheotwin.scene import Scene, scene_from_data
 from rheotwin.solver import Simulation, check_capabilities, checked_options, find_solver
 

@@ -18,7 +18,7 @@ from rheotwin.errors import RheotwinError
 from rheotwin.loop import run_loop
 from rheotwin.observers import Observer, Watched
 from rheotwin.problem import Problem
-from rheotwin.run import RunRequest, check_request, run_scene, scene_as_run
+from rheotwin.running import RunRequest, check_request, run_scene, scene_as_run
 from rheotwin.scene import load_scene
 from rheotwin.scene.base import AXES
 from rheotwin.schedule import Stop, plan

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rheotwin.scene import load_scene, parse_scene
+from rheotwin.scene.write import scene_text
 from rheotwin.validation.calibration import Evaluation, Parameter
 from rheotwin.validation.calibration.campaign import Found
 from rheotwin.validation.calibration.result import (
@@ -16,7 +17,6 @@ from rheotwin.validation.calibration.result import (
     floor,
     normal_at,
     result,
-    scene_text,
     sentences,
 )
 from rheotwin.validation.calibration.searches import Space

@@ -45,6 +45,7 @@ from rheotwin.record import (
 from rheotwin.record.folder import Lock, geometry_file
 from rheotwin.record.stored import read_checked
 from rheotwin.scene import FileBody, MeshTool, Scene, scene_from_data
+from rheotwin.scene.write import with_absolute_files
 from rheotwin.schedule import plan
 from rheotwin.solver import (
     Simulation,
@@ -72,6 +73,10 @@ class RunRequest:
     options: Mapping[str, Any] | None = None
     format: SeriesFormat = "pvd"
     overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        """Take a folder given as text."""
+        object.__setattr__(self, "folder", Path(self.folder))
 
 
 def solver_options(scene: Scene, solver: str, extra: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -103,13 +108,7 @@ def grid_topology(problem: Problem) -> GridTopology:
 
 def scene_as_run(scene: Scene) -> dict[str, Any]:
     """Return the scene's data with its files named absolutely, so that a record can be resumed from anywhere."""
-    data: dict[str, Any] = scene.model_dump(mode="json")
-    for name, body in scene.bodies.items():
-        if isinstance(body, FileBody):
-            data["bodies"][name]["path"] = str(scene.resolve(body.path).absolute())
-    for name, tool in scene.tools.items():
-        if isinstance(tool, MeshTool) and tool.path is not None:
-            data["tools"][name]["path"] = str(scene.resolve(tool.path).absolute())
+    data: dict[str, Any] = with_absolute_files(scene).model_dump(mode="json")
     return data
 
 
@@ -246,11 +245,12 @@ def _without_scripts(scene: Scene, folder: Path, files: Mapping[str, str]) -> Sc
     return scene.model_copy(update=tables)
 
 
-def resume_run(folder: Path, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
+def resume_run(folder: Path | str, *, observers: Sequence[Observer] = (), announce: Announce | None = None) -> Outcome:
     """Continue the record in `folder` from its newest checkpoint, bit for bit as if never stopped.
 
     A complete record is left as it is, and `announce` is not called.
     """
+    folder = Path(folder)
     lock = Lock(folder) if folder.is_dir() else None
     record = open_record(folder)
     with answering_for(find_solver(record.manifest.solver.name)):

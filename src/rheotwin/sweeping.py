@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheotwin.errors import RheotwinError, table_cell
+from rheotwin.shown import Shown, wanted
 
 if TYPE_CHECKING:
     from rheotwin.executor import Executor
+    from rheotwin.validation.report.charts import Plot
 
 Row = dict[str, Any]
 
@@ -50,7 +52,7 @@ class Sweep:
 
     def request(self, run: Row, folder: Path) -> Any:
         """Return what to run, scene and options with the values of this run."""
-        from rheotwin.run import RunRequest
+        from rheotwin.running import RunRequest
         from rheotwin.scene import Scene, parse_scene
 
         tables = {field.alias or name for name, field in Scene.model_fields.items()}
@@ -66,17 +68,59 @@ class Sweep:
 
     def check(self) -> None:
         """Raise for what is wrong in any run, before the first one begins."""
-        from rheotwin.run import check_request
+        from rheotwin.running import check_request
 
         with tempfile.TemporaryDirectory() as folder:
             for run in self.runs:
                 check_request(self.request(run, Path(folder) / "run"))
 
 
+@dataclass(frozen=True, repr=False)
+class SweepTable(Shown):
+    """The rows of a sweep in the order of its grid, and the places that were varied."""
+
+    runs: tuple[Row, ...]
+    varied: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """How many runs there are, and how many of them came to their end."""
+        complete = sum(row["status"] == "complete" for row in self.runs)
+        return f"{len(self.runs)} runs over {', '.join(self.varied)}, {complete} complete"
+
+    @property
+    def rows(self) -> list[Row]:
+        """A row for each run: coordinates, then numbers with their units, remarks last."""
+        return list(self.runs)
+
+    def to_xarray(self) -> Any:
+        """Return the numbers over a grid of what was varied, case and solver."""
+        wanted("xarray")
+        axes = [*self.varied, *(name for name in ("case", "solver") if name in self.runs[0])]
+        return self.to_dataframe().set_index(axes).to_xarray()
+
+    def plot(self) -> Plot:
+        """Return the picture of every number over what was varied first."""
+        from rheotwin.validation.report.sweep import sweep_plot
+
+        return sweep_plot(self.runs, self.varied)
+
+    def save(self, folder: Path | str) -> Path:
+        """Write table and picture into a folder."""
+        from rheotwin.record.atomic import creating, write_text
+
+        place = Path(folder)
+        with creating(place):
+            place.mkdir(parents=True, exist_ok=True)
+            write_text(place / "sweep.csv", written(self.runs))
+            self.plot().save(place / "sweep.png")
+        return place
+
+
 def measured(sweep: Sweep, run: Row) -> Row:
     """Run once; return its coordinates, how it ended, and its numbers, in their units [N, m, 1, s]."""
     from rheotwin.record import open_record
-    from rheotwin.run import run_scene
+    from rheotwin.running import run_scene
     from rheotwin.validation import view_of
     from rheotwin.validation.study import UNITS, numbers_of
 
