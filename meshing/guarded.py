@@ -6,6 +6,7 @@ the system cannot fork, the reader runs in this process.
 
 from __future__ import annotations
 
+import faulthandler
 import io
 import os
 import select
@@ -85,6 +86,7 @@ def _received(source: int, deadline: float) -> bytes | None:
 def _answer(sink: int, read: Callable[[], Arrays], seconds: float, memory: int) -> None:
     """Read within the limits, say the result and leave: nothing of the parent's clean-up happens here."""
     code = 1
+    faulthandler.disable()
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):

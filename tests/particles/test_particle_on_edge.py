@@ -190,7 +190,7 @@ def test_who_cannot_be_tied_and_checkpoints() -> None:
     second.restore(first.save())
     run_to(second, 1.0)
     np.testing.assert_array_equal(second.positions, whole.positions)
-    ball = {"voxels": 9.0, "shape": "sphere", "radius": 1.0, "cells": 4, "size": None}
+    ball = {"voxels": 2.0, "shape": "sphere", "radius": 1.0, "cells": 4, "size": None}
     assert block(2, ELASTIC, ball).points.shape == (4, 2)
 
 

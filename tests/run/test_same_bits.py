@@ -76,6 +76,6 @@ def test_a_script_starts_itself_again() -> None:
 
 
 def test_a_session_cannot_start_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(sys.modules["__main__"], "__file__")
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
     with pytest.raises(RheotwinError, match="RHEOTWIN_REPRODUCIBLE=1"):
         reproducible()

@@ -147,12 +147,12 @@ class RecordWriter:
 
     def update(self, **changes: Any) -> None:
         """Replace entries of the manifest (status, message, statistics, timings, ...) and write it."""
-        own = {name: found for name, found in self._files.items() if (self._folder / name).exists()}
-        if self._particles is not None:
-            own |= self._particles.checksums
-        files = own | self._series.checksums | {PROBES_NAME: str(self._probes.checksum)}
-        manifest = self._manifest.changed(files=files, **changes)
         with atomic.writing(self._folder / MANIFEST_NAME, record=self._folder):
+            own = {name: found for name, found in self._files.items() if (self._folder / name).exists()}
+            if self._particles is not None:
+                own |= self._particles.checksums
+            files = own | self._series.checksums | {PROBES_NAME: str(self._probes.checksum)}
+            manifest = self._manifest.changed(files=files, **changes)
             save_manifest(manifest, self._folder)
         self._manifest = manifest
 
