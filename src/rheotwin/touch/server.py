@@ -71,7 +71,6 @@ class Server:
 
     async def serve(self, ready: Callable[[], None]) -> None:
         """Serve until the loop ends; `ready` is called once the port is ours."""
-
         page_file(BUNDLE)
         app = web.Application()
         app.add_routes(
@@ -97,11 +96,11 @@ class Server:
     # -- who may see it -----------------------------------------------------------------------------------------------
 
     def _known(self, request: web.Request) -> bool:
-        return secrets.compare_digest(request.cookies.get(COOKIE, ""), self._cookie)
+        return secrets.compare_digest(request.cookies.get(COOKIE, "").encode(), self._cookie.encode())
 
     async def _index(self, request: web.Request) -> web.Response:
         token = request.query.get("token")
-        if token is not None and secrets.compare_digest(token, self.token):
+        if token is not None and secrets.compare_digest(token.encode(), self.token.encode()):
             answer = web.Response(status=303, headers={**HEADERS, "Location": "/"})
             answer.set_cookie(COOKIE, self._cookie, httponly=True, samesite="Strict", path="/")
             return answer
